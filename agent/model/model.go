@@ -1,0 +1,52 @@
+// Package model turns a configured model into a provider that package agent can
+// ask.
+//
+// It holds the registry only: a [Spec] says which wire a model speaks, where,
+// and with which key; a [Factory] of a sub-package builds the client. The
+// sub-packages hold the makers' SDKs, one each, so that an embedder links just
+// the providers that it registers. No SDK type leaves its package.
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sort"
+	"strings"
+
+	"github.com/piweb-go/piweb/agent"
+)
+
+// Spec is a model with everything a client needs to reach it. Keys and headers
+// are resolved; they are never logged.
+type Spec struct {
+	Info    agent.ModelInfo
+	BaseURL string            // without a trailing slash, "" for the provider's own
+	APIKey  string            // "" where none is needed
+	Headers map[string]string // sent with every request
+	Compat  json.RawMessage   // the models.json "compat" object, or nil
+	Client  *http.Client      // nil for a client with sane time-outs
+}
+
+// Factory builds a client. It opens no connection.
+type Factory func(Spec) (agent.Model, error)
+
+// Registry maps the name of a wire ("openai-completions", "offline") to the
+// factory that speaks it. The zero value is empty; a Registry is not changed
+// after it was handed to piweb.New.
+type Registry map[string]Factory
+
+// Open builds the client for spec, or says which wires are there.
+func (r Registry) Open(spec Spec) (agent.Model, error) {
+	f, ok := r[spec.Info.API]
+	if !ok {
+		apis := make([]string, 0, len(r))
+		for api := range r {
+			apis = append(apis, api)
+		}
+		sort.Strings(apis)
+		return nil, fmt.Errorf("model %s speaks %q, which is not registered (registered: %s)",
+			spec.Info, spec.Info.API, strings.Join(apis, ", "))
+	}
+	return f(spec)
+}

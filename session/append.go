@@ -1,0 +1,353 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/message"
+)
+
+// Append writes entries below the leaf, each the child of the one before, in
+// one write, and makes the last one the leaf. When it returns they survive the
+// end of the process; call Sync for a power cut. On error none of them is part
+// of the session, and the error says what became of the file.
+//
+// The first append takes the session's lock (ErrInUse). Entries that another
+// program appended meanwhile are adopted: the last of them becomes the parent,
+// unless a run holds the branch (see Hold).
+func (s *Session) Append(payloads ...Payload) ([]ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(payloads) == 0 {
+		return nil, nil
+	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	if s.file == nil {
+		return s.appendInMemory(payloads)
+	}
+	if err := s.openForWriting(); err != nil {
+		return nil, err
+	}
+	entries, err := s.encodeAll(payloads)
+	if err != nil {
+		return nil, err
+	}
+	return s.write(entries)
+}
+
+// ready refuses a session that cannot be written any more.
+func (s *Session) ready() error {
+	if s.closed {
+		return fmt.Errorf("%s: append: %w", s.path, ErrClosed)
+	}
+	if s.poisoned != nil {
+		return fmt.Errorf("%s: append: %w; reopen it: %w", s.path, ErrPoisoned, s.poisoned)
+	}
+	if s.noHeader && s.header.Raw == nil {
+		return fmt.Errorf("%s: append: the file is empty and has no header yet; name its working directory first", s.path)
+	}
+	return nil
+}
+
+// encodeAll gives payloads ids and parents, in order. Their bytes are in mem.
+func (s *Session) encodeAll(payloads []Payload) ([]Entry, error) {
+	parent := s.leafID()
+	taken := map[ID]bool{}
+	entries := make([]Entry, 0, len(payloads))
+	for _, p := range payloads {
+		id, err := s.newID(taken)
+		if err != nil {
+			return nil, err
+		}
+		taken[id] = true
+		now := s.opts.now()
+		raw, err := encode(p, id, parent, now)
+		if err != nil {
+			return nil, err
+		}
+		h := readHead(raw)
+		entries = append(entries, Entry{ID: id, Parent: parent, Type: h.typ, CustomType: h.customType, Role: h.role,
+			Len: int64(len(raw)), mem: raw, timestamp: h.timestamp})
+		parent = id
+	}
+	return entries, nil
+}
+
+// appendInMemory serves a session without a file; a user or assistant message
+// creates it with everything before.
+func (s *Session) appendInMemory(payloads []Payload) ([]ID, error) {
+	entries, err := s.encodeAll(payloads)
+	if err != nil {
+		return nil, err
+	}
+	creates := false
+	for _, p := range payloads {
+		if m, ok := p.(MessagePayload); ok {
+			creates = creates || m.Message.Role() == message.RoleUser || m.Message.Role() == message.RoleAssistant
+		}
+	}
+	if creates {
+		all := append(append([]Entry(nil), s.entries...), entries...)
+		if err := s.createFile(all); err != nil {
+			return nil, err
+		}
+		copy(s.entries, all)
+		entries = all[len(s.entries):]
+	}
+	return s.accept(entries), nil
+}
+
+// accept puts written entries into the index and moves the leaf.
+func (s *Session) accept(entries []Entry) []ID {
+	ids := make([]ID, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+		s.add(e)
+	}
+	s.leaf = len(s.entries) - 1
+	return ids
+}
+
+// openForWriting opens the file for appending at the first write, takes the
+// lock, catches up with other writers and migrates an old file. After that it
+// only catches up.
+func (s *Session) openForWriting() error {
+	fs := s.opts.fs()
+	if err := s.restoreIfGone(); err != nil {
+		return err
+	}
+	if s.lock == nil {
+		lock, err := durable.TryLock(s.path)
+		if errors.Is(err, durable.ErrLocked) {
+			return fmt.Errorf("%s: %w; close it there, or wait until its turn has ended: %w", s.path, ErrInUse, err)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: append: %w", s.path, err)
+		}
+		s.lock = lock
+	}
+	if err := s.catchUp(); err != nil {
+		return err
+	}
+	if s.migrate {
+		if err := s.writeMigration(); err != nil {
+			return err
+		}
+		s.writable = false // the handle is that of the old file
+		if err := s.relock(); err != nil {
+			return err
+		}
+	}
+	if s.writable {
+		return nil
+	}
+	f, err := fs.OpenFile(s.path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("%s: open session for appending: %w", s.path, err)
+	}
+	return s.useFile(f)
+}
+
+// relock moves the lock from a replaced file to the one that took its name.
+func (s *Session) relock() error {
+	_ = s.lock.Unlock()
+	s.lock = nil
+	lock, err := durable.TryLock(s.path)
+	if err != nil {
+		return fmt.Errorf("%s: lock the migrated file: %w", s.path, err)
+	}
+	s.lock = lock
+	return nil
+}
+
+func (s *Session) useFile(f durable.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return fmt.Errorf("%s: open session for appending: %w", s.path, err)
+	}
+	_ = s.file.Close()
+	s.file, s.info, s.writable = f, info, true
+	return nil
+}
+
+// restoreIfGone notices that the file was deleted or replaced. A deleted file
+// is written again from the one that is still open, header first: an append by
+// name alone would make a file without a header, which nobody could open.
+func (s *Session) restoreIfGone() error {
+	info, err := s.opts.fs().Stat(s.path)
+	if err == nil {
+		if !os.SameFile(info, s.info) {
+			return fmt.Errorf("%s: append: %w; nothing was written, reopen it", s.path, ErrReplaced)
+		}
+		return nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: append: %w", s.path, err)
+	}
+	data := make([]byte, s.end)
+	if s.end > 0 {
+		if _, err := s.file.ReadAt(data, 0); err != nil {
+			return fmt.Errorf("%s: the file was deleted and its bytes cannot be read any more: %w", s.path, err)
+		}
+	}
+	if err := s.opts.fs().MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return fmt.Errorf("%s: write the deleted session again: %w", s.path, err)
+	}
+	f, err := durable.Create(s.opts.fs(), s.path, data, 0o644)
+	if err != nil {
+		return fmt.Errorf("%s: write the deleted session again: %w", s.path, err)
+	}
+	s.note(KindOtherWriter, 0, 0, "", "the file was deleted by another program; it was written again with all its entries")
+	_ = s.lock.Unlock()
+	s.lock, s.dirDirty = nil, true
+	return s.useFile(f)
+}
+
+// catchUp indexes what other writers appended behind the end that we know.
+func (s *Session) catchUp() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: append: %w", s.path, err)
+	}
+	switch {
+	case info.Size() < s.end:
+		return fmt.Errorf("%s: append: the file is %d bytes long and was %d: %w; nothing was written, reopen it",
+			s.path, info.Size(), s.end, ErrReplaced)
+	case info.Size() == s.end:
+		return nil
+	case s.migrate || s.noHeader && s.end == 0:
+		return fmt.Errorf("%s: append: another program wrote to it: %w; nothing was written, reopen it", s.path, ErrReplaced)
+	}
+	return s.adopt(info.Size())
+}
+
+// adopt reads foreign lines. While a run is on they become siblings of its
+// chain; otherwise the last of them is the new leaf, as it would be for pi.
+func (s *Session) adopt(size int64) error {
+	before, line := len(s.entries), s.nextLine
+	if s.openTail {
+		s.nextLine-- // the line that had no end may have got one
+	}
+	if err := s.scanFrom(s.end, size); err != nil {
+		return err
+	}
+	if n := len(s.entries) - before; n > 0 {
+		what := "the last of them is the leaf now"
+		if s.held {
+			what = "they are a branch beside the running turn"
+		} else {
+			s.leaf = len(s.entries) - 1
+		}
+		s.note(KindOtherWriter, line, s.entries[before].Offset, s.entries[len(s.entries)-1].ID,
+			"another program appended %d entries; %s", n, what)
+	}
+	return nil
+}
+
+// Refresh reads what other programs appended, without writing.
+func (s *Session) Refresh() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil || s.closed {
+		return nil
+	}
+	return s.catchUp()
+}
+
+// Hold keeps the leaf on the chain of a run: entries that other programs append
+// meanwhile become siblings. Release ends it.
+func (s *Session) Hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = true
+}
+
+// Release ends a Hold.
+func (s *Session) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = false
+}
+
+// write appends encoded entries to the file.
+func (s *Session) write(entries []Entry) ([]ID, error) {
+	var buf bytes.Buffer
+	if s.noHeader {
+		writeLine(&buf, s.header.Raw)
+	}
+	if s.openTail {
+		buf.WriteByte('\n') // a fragment stays as a line of its own
+	}
+	for i := range entries {
+		entries[i].Offset = s.end + int64(buf.Len())
+		writeLine(&buf, entries[i].mem)
+	}
+	if err := durable.Append(s.file, s.end, buf.Bytes()); err != nil {
+		return nil, s.failedWrite(err)
+	}
+	first := s.nextLine
+	if s.noHeader {
+		first++
+	}
+	for i := range entries {
+		entries[i].Line, entries[i].mem = first+i, nil
+	}
+	s.end += int64(buf.Len())
+	s.nextLine = first + len(entries)
+	s.openTail, s.noHeader = false, false
+	return s.accept(entries), nil
+}
+
+// failedWrite brings the index in line with the file after a write that failed.
+func (s *Session) failedWrite(err error) error {
+	outcome := "nothing was recorded and the file is as it was"
+	if errors.Is(err, durable.ErrOthersWrote) {
+		outcome = "the half line was closed and stays as a dead line"
+	}
+	if cerr := s.catchUp(); cerr != nil {
+		err = errors.Join(err, cerr)
+	}
+	return fmt.Errorf("%s: append failed, %s: %w", s.path, outcome, err)
+}
+
+// Sync makes everything appended so far survive a power cut. A failed sync
+// closes the session for writing: what is on the disk is unknown until it is
+// opened again.
+func (s *Session) Sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil || !s.writable {
+		return nil // nothing of ours is in a file
+	}
+	if s.poisoned != nil {
+		return fmt.Errorf("%s: sync: %w: %w", s.path, ErrPoisoned, s.poisoned)
+	}
+	err := s.file.Sync()
+	if err == nil && s.dirDirty {
+		if err = s.opts.fs().SyncDir(filepath.Dir(s.path)); err == nil {
+			s.dirDirty = false
+		}
+	}
+	if err != nil {
+		s.poisoned = err
+		return fmt.Errorf("%s: sync failed, what is durable is unknown; reopen the session: %w", s.path, err)
+	}
+	return nil
+}
+
+// CustomOf builds the payload of a custom entry from any value.
+func CustomOf(customType string, data any) (Custom, error) {
+	raw, err := message.Marshal(data)
+	if err != nil {
+		return Custom{}, fmt.Errorf("session: encode %s: %w", customType, err)
+	}
+	return Custom{customType, json.RawMessage(raw)}, nil
+}

@@ -1,0 +1,227 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/piweb-go/piweb/message"
+)
+
+// ModelRef names a model by provider and id.
+type ModelRef struct {
+	Provider string `json:"provider"`
+	ModelID  string `json:"modelId"`
+}
+
+// Context is what a branch means for the next request.
+type Context struct {
+	Leaf     ID
+	Branch   []ID // all entries from the root to the leaf
+	Selected []ID // those that compactions leave, in context order
+
+	// Messages in order, system messages included, context edits applied.
+	// Sources[i] is the entry that gave Messages[i].
+	Messages []message.Message
+	Sources  []ID
+
+	Model         *ModelRef // last set or used on the branch, nil for none
+	ThinkingLevel string    // last set on the branch, "off" for none
+	System        message.Replay
+	Diagnostics   []Diagnostic
+}
+
+// Context builds the context of the current leaf.
+func (s *Session) Context() (*Context, error) { return s.ContextAt(s.Leaf()) }
+
+// ContextAt builds the context of any entry; the empty id gives the empty one.
+func (s *Session) ContextAt(leaf ID) (*Context, error) {
+	branch, err := s.Branch(leaf)
+	if err != nil {
+		return nil, err
+	}
+	c := &Context{Leaf: leaf, Branch: branch.IDs(), ThinkingLevel: "off", Diagnostics: branch.Diagnostics}
+	b := builder{s: s, c: c, decoded: make(map[int]Payload)}
+	if err := b.settings(branch.Entries); err != nil {
+		return nil, err
+	}
+	selected, err := b.selectEntries(branch.Entries)
+	if err != nil {
+		return nil, err
+	}
+	return c, b.project(selected)
+}
+
+type builder struct {
+	s       *Session
+	c       *Context
+	decoded map[int]Payload // by place; bodies are read once
+	edits   map[ID]ContextEdit
+	last    int // place of the compaction that counts, -1 for none
+}
+
+func (b *builder) decode(e Entry) (Payload, error) {
+	if p, ok := b.decoded[e.pos]; ok {
+		return p, nil
+	}
+	p, err := b.s.Decode(e)
+	if err != nil {
+		return nil, err
+	}
+	b.decoded[e.pos] = p
+	return p, nil
+}
+
+// settings finds model and level on the whole branch, compacted parts included.
+// It walks from the leaf and stops when it has both.
+func (b *builder) settings(branch []Entry) error {
+	haveLevel := false
+	for i := len(branch) - 1; i >= 0 && (b.c.Model == nil || !haveLevel); i-- {
+		e := branch[i]
+		wanted := e.Type == TypeThinkingLevel && !haveLevel ||
+			b.c.Model == nil && (e.Type == TypeModelChange || e.Type == TypeMessage && e.Role == "assistant")
+		if !wanted {
+			continue
+		}
+		p, err := b.decode(e)
+		if err != nil {
+			return err
+		}
+		switch p := p.(type) {
+		case ThinkingLevelChange:
+			b.c.ThinkingLevel, haveLevel = p.ThinkingLevel, true
+		case ModelChange:
+			b.c.Model = &ModelRef{p.Provider, p.ModelID}
+		case MessagePayload:
+			if a, ok := p.Message.(*message.Assistant); ok && (a.Provider != "" || a.Model != "") {
+				b.c.Model = &ModelRef{a.Provider, a.Model}
+			}
+		}
+	}
+	return nil
+}
+
+// selectEntries applies the last compaction of the branch: the compaction
+// itself, then what it keeps without system messages, then what came after it.
+func (b *builder) selectEntries(branch []Entry) ([]Entry, error) {
+	b.last = -1
+	at := -1
+	for i := len(branch) - 1; i >= 0; i-- {
+		if branch[i].Type == TypeCompaction {
+			at, b.last = i, branch[i].pos
+			break
+		}
+	}
+	if at < 0 {
+		return branch, nil
+	}
+	p, err := b.decode(branch[at])
+	if err != nil {
+		return nil, err
+	}
+	c, _ := p.(Compaction)
+	selected := []Entry{branch[at]}
+	keeping := false
+	for _, e := range branch[:at] {
+		keeping = keeping || e.ID == c.FirstKeptEntryID
+		if keeping && !(e.Type == TypeMessage && e.Role == "system") {
+			selected = append(selected, e)
+		}
+	}
+	if !keeping && c.FirstKeptEntryID != "" && c.FirstKeptEntryID != branch[at].ID {
+		b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindKept, branch[at].Line, branch[at].Offset, branch[at].ID,
+			fmt.Sprintf("firstKeptEntryId %s is not on the branch before the compaction; nothing before it is kept", c.FirstKeptEntryID)})
+	}
+	return append(selected, branch[at+1:]...), nil
+}
+
+func (b *builder) project(selected []Entry) error {
+	b.edits = map[ID]ContextEdit{}
+	for _, e := range selected {
+		if e.Type != TypeContextEdit {
+			continue
+		}
+		p, err := b.decode(e)
+		if err != nil {
+			return err
+		}
+		if edit, ok := p.(ContextEdit); ok {
+			b.edits[edit.TargetID] = edit
+		}
+	}
+	for _, e := range selected {
+		b.c.Selected = append(b.c.Selected, e.ID)
+		if err := b.projectEntry(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) projectEntry(e Entry) error {
+	switch e.Type {
+	case TypeMessage, TypeCustomMessage, TypeBranchSummary:
+	case TypeCompaction:
+		if e.pos != b.last {
+			return nil // an older compaction in the kept part says nothing
+		}
+	default:
+		return nil
+	}
+	p, err := b.decode(e)
+	if err != nil {
+		return err
+	}
+	at := e.Time().UnixMilli()
+	if e.Time().IsZero() {
+		at = 0
+	}
+	switch p := p.(type) {
+	case MessagePayload:
+		b.emit(e, p.Message)
+	case CustomMessage:
+		b.emit(e, &message.Custom{CustomType: p.CustomType, Content: p.Content, Display: p.Display, Details: p.Details, Timestamp: at})
+	case BranchSummary:
+		if p.Summary != "" {
+			b.emit(e, &message.BranchSummary{Summary: p.Summary, FromID: string(p.FromID), Timestamp: at})
+		}
+	case Compaction:
+		if len(p.SystemMessage) > 0 {
+			if m, err := message.Decode(p.SystemMessage); err == nil {
+				b.emit(e, m)
+			}
+		}
+		b.emit(e, &message.CompactionSummary{Summary: p.Summary, TokensBefore: p.TokensBefore, Timestamp: at})
+	}
+	return nil
+}
+
+// emit applies the edit of an entry and adds its message.
+func (b *builder) emit(e Entry, m message.Message) {
+	if edit, ok := b.edits[e.ID]; ok {
+		if edit.Replacement == nil {
+			return
+		}
+		replaceContent(m, edit.Replacement.Content)
+	}
+	if sys, ok := m.(*message.System); ok {
+		b.c.System.Apply(sys)
+	}
+	b.c.Messages = append(b.c.Messages, m)
+	b.c.Sources = append(b.c.Sources, e.ID)
+}
+
+// replaceContent changes a message that this builder decoded for itself.
+func replaceContent(m message.Message, content json.RawMessage) {
+	var c message.Content
+	_ = json.Unmarshal(content, &c)
+	switch m := m.(type) {
+	case *message.User:
+		m.Content = c
+	case *message.Assistant:
+		m.Content = c
+	case *message.ToolResult:
+		m.Content = c
+	case *message.Custom:
+		m.Content = c
+	}
+}

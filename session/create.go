@@ -1,0 +1,130 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/message"
+)
+
+// NewSession says what a new session is to be.
+type NewSession struct {
+	// Dir is the folder of the file. It is created together with the file.
+	Dir string
+	// CWD is the working directory of the session, absolute.
+	CWD string
+	// ID is a chosen session id, checked by ParseSessionID; empty for a fresh
+	// UUIDv7.
+	ID string
+	// ParentSession is the path of the session that this one comes from, or
+	// empty.
+	ParentSession string
+}
+
+// Create makes a session without a file. Entries are held in memory until the
+// first user or assistant message is appended; then the file is created, and
+// never over an existing one.
+func Create(n NewSession, opts Options) (*Session, error) {
+	if !filepath.IsAbs(n.CWD) {
+		return nil, fmt.Errorf("session: create: the working directory %q is not absolute", n.CWD)
+	}
+	id := n.ID
+	var err error
+	if id == "" {
+		id, err = newSessionID(&opts)
+	} else {
+		id, err = ParseSessionID(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{opts: opts, byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+	if err := s.setHeader(id, n.CWD, n.ParentSession); err != nil {
+		return nil, err
+	}
+	s.path = filepath.Join(n.Dir, FileName(s.header.Timestamp, id))
+	return s, nil
+}
+
+func (s *Session) setHeader(id, cwd, parent string) error {
+	h := headerJSON{typeHeader, Version, id, s.opts.now().UTC().Format(TimeLayout), cwd, parent}
+	raw, err := message.Marshal(h)
+	if err != nil {
+		return err
+	}
+	s.header = Header{Version, id, h.Timestamp, cwd, parent, raw}
+	return nil
+}
+
+// Adopt gives an empty file (0 bytes) the header that its first append will
+// write. It is an error for any other session.
+func (s *Session) Adopt(cwd string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.noHeader || s.header.Raw != nil {
+		return fmt.Errorf("%s: only an empty file takes a new header", s.path)
+	}
+	if !filepath.IsAbs(cwd) {
+		return fmt.Errorf("%s: the working directory %q is not absolute", s.path, cwd)
+	}
+	id, err := newSessionID(&s.opts)
+	if err != nil {
+		return err
+	}
+	return s.setHeader(id, cwd, "")
+}
+
+// Persist creates the file of a session that has none yet.
+func (s *Session) Persist() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		return nil
+	}
+	return s.createFile(s.entries)
+}
+
+// createFile writes the header and entries into a new file and takes its lock.
+// Nothing of s changes on error.
+func (s *Session) createFile(entries []Entry) error {
+	if s.closed {
+		return fmt.Errorf("%s: create: %w", s.path, ErrClosed)
+	}
+	fs := s.opts.fs()
+	if err := fs.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return fmt.Errorf("create the session folder: %w", err)
+	}
+	data := append(json.RawMessage(nil), s.header.Raw...)
+	data = append(data, '\n')
+	offsets := make([]int64, len(entries))
+	for i, e := range entries {
+		offsets[i] = int64(len(data))
+		data = append(append(data, e.mem...), '\n')
+	}
+	f, err := durable.Create(fs, s.path, data, 0o644)
+	if err != nil {
+		if errors.Is(err, os.ErrExist) {
+			err = fmt.Errorf("%w; nothing was written", err)
+		}
+		return fmt.Errorf("create session: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		s.lock, err = durable.TryLock(s.path)
+	}
+	if err != nil {
+		_ = f.Close()
+		_ = fs.Remove(s.path)
+		return fmt.Errorf("create session: %w", err)
+	}
+	for i := range entries {
+		entries[i].Offset, entries[i].Line, entries[i].mem = offsets[i], i+2, nil
+	}
+	s.file, s.info, s.end = f, info, int64(len(data))
+	s.nextLine, s.writable, s.dirDirty = len(entries)+2, true, true
+	return nil
+}

@@ -1,0 +1,216 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Open opens a session file for reading; it becomes writable with its first
+// Append. A file that is no session is a *FormatError. Opening never changes the
+// file, whatever is in it.
+func Open(path string, opts Options) (*Session, error) {
+	s := &Session{opts: opts, path: path, byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+	f, err := opts.fs().OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	s.file = f
+	if err := s.load(); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func openError(path string, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: there is no such session file; `piweb sessions list` shows those that exist: %w", path, err)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%s: the session file cannot be read; check its owner and mode: %w", path, err)
+	}
+	return fmt.Errorf("%s: open session: %w", path, err)
+}
+
+func (s *Session) load() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: open session: %w", s.path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: open session: not a regular file; name a .jsonl file", s.path)
+	}
+	s.info = info
+	if info.Size() == 0 {
+		s.noHeader = true
+		s.note(KindEmpty, 1, 0, "", "the file is empty; the header will be written with the first message")
+		return nil
+	}
+	if err := s.scanFrom(0, info.Size()); err != nil {
+		return err
+	}
+	if s.header.Raw == nil {
+		return s.noSession()
+	}
+	if s.header.Version < Version {
+		if err := s.migrateInMemory(); err != nil {
+			return err
+		}
+	}
+	if s.header.Version > Version {
+		s.note(KindVersion, 1, 0, "", "the file says version %d, newer than %d; it is read as %d", s.header.Version, Version, Version)
+	}
+	s.leaf = len(s.entries) - 1
+	s.noteLeaves()
+	return nil
+}
+
+// section limits reading to the part of the file that the scan is about, so
+// that a writer behind it does not matter.
+type section struct {
+	s   *Session
+	end int64
+}
+
+func (r section) ReadAt(p []byte, off int64) (int, error) {
+	if off >= r.end {
+		return 0, io.EOF
+	}
+	if left := r.end - off; int64(len(p)) > left {
+		p = p[:left]
+		n, err := r.s.file.ReadAt(p, off)
+		if err == nil {
+			err = io.EOF
+		}
+		return n, err
+	}
+	return r.s.file.ReadAt(p, off)
+}
+
+// scanFrom indexes the bytes from offset start to end and notes what it meets.
+func (s *Session) scanFrom(start, end int64) error {
+	var format *FormatError
+	err := lines(section{s, end}, start, s.nextLine, func(l line) error {
+		s.openTail = !l.whole
+		s.nextLine = l.num + 1
+		if l.num == 1 && bytes.HasPrefix(l.data, []byte("\xEF\xBB\xBF")) {
+			format = &FormatError{s.path, 1, "it begins with a byte order mark, which pi refuses", "remove the first three bytes, for example with `tail -c +4`"}
+			return format
+		}
+		return s.scanLine(l)
+	})
+	if err != nil {
+		if format == nil {
+			err = fmt.Errorf("%s: read session: %w", s.path, err)
+		}
+		return err
+	}
+	s.end = end
+	return nil
+}
+
+func (s *Session) scanLine(l line) error {
+	vals, damage := values(l)
+	for _, v := range vals {
+		if !truthy(v.data) {
+			continue
+		}
+		s.scanValue(l, v)
+	}
+	if damage == "" && len(vals) > 1 {
+		s.note(KindGlued, l.num, l.offset, "", "%d records stand on one line; all of them are read", len(vals))
+	}
+	if damage == "" {
+		return nil
+	}
+	kind, what := KindBadLine, "is damaged"
+	if !l.whole {
+		kind, what = KindTornTail, "is a fragment of a write that did not finish"
+	}
+	s.note(kind, l.num, l.offset, "", "line %d %s: %s; %d whole records on it are read, the bytes stay where they are", l.num, what, damage, len(vals))
+	return nil
+}
+
+func (s *Session) scanValue(l line, v value) {
+	place := s.values
+	s.values++
+	h := readHead(v.data)
+	isObject := v.data[0] == '{'
+	switch {
+	case s.refused:
+	case s.header.Raw == nil:
+		s.headerOrPreface(l, v, h, place)
+	case isObject && h.typ == typeHeader:
+		s.note(KindHeader, l.num, v.offset, "", "a second header; the first one counts")
+	case !isObject:
+		s.note(KindNotObject, l.num, v.offset, "", "a JSON value that is no entry; it is passed over")
+	case !h.hasID && s.header.Version > 1:
+		s.note(KindNoID, l.num, v.offset, "", "a record of type %q without an id; it is kept, and nothing can hang on it", h.typ)
+	default:
+		s.add(Entry{
+			ID: ID(strings.Clone(h.id)), Parent: ID(strings.Clone(h.parent)),
+			Type: intern(h.typ), CustomType: intern(h.customType), Role: intern(h.role),
+			Line: l.num, Offset: v.offset, Len: int64(len(v.data)),
+			value: place, timestamp: strings.Clone(h.timestamp),
+		})
+	}
+}
+
+// headerOrPreface handles the values up to the header. pi wants the header
+// first; oh-my-pi writes a title record in front of it. Anything else in front
+// makes the file no session.
+func (s *Session) headerOrPreface(l line, v value, h rawEntry, place int) {
+	if v.data[0] == '{' && h.typ == typeHeader {
+		s.header, s.refused = parseHeader(bytes.Clone(v.data))
+		return
+	}
+	if place == 0 && h.typ == "title" {
+		s.note(KindPreface, l.num, v.offset, "", "a title record in front of the header, as oh-my-pi writes it")
+		return
+	}
+	s.refused = true
+}
+
+// noSession says why a file without a header is none.
+func (s *Session) noSession() error {
+	f := &FormatError{Path: s.path, Line: 1,
+		Reason: "the first record is no session header",
+		Advice: `a session begins with {"type":"session","version":3,"id":…}`}
+	var first gjson.Result
+	_ = lines(section{s, min(s.end, 1<<20)}, 0, 1, func(l line) error {
+		vals, _ := values(l)
+		if len(vals) == 0 {
+			return nil
+		}
+		first, f.Line = gjson.ParseBytes(bytes.Clone(vals[0].data)), l.num
+		return io.EOF
+	})
+	switch {
+	case !first.Exists():
+		f.Reason = "it holds no JSON record at all"
+	case first.Get("type").String() == typeHeader:
+		f.Reason = "its header has no id"
+	case first.IsObject():
+		f.Reason = fmt.Sprintf("the first record has the type %.40q, not \"session\"; the header may have been lost", first.Get("type").String())
+	}
+	return f
+}
+
+// intern shares the few strings that occur in every line, and copies the rest
+// out of the scan buffer.
+func intern(s string) string {
+	for _, known := range [...]string{
+		TypeMessage, "user", "assistant", "toolResult", TypeCustom, TypeCustomMessage, TypeCompaction,
+	} {
+		if s == known {
+			return known
+		}
+	}
+	return strings.Clone(s)
+}

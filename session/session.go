@@ -1,0 +1,260 @@
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/piweb-go/piweb/internal/durable"
+)
+
+// Options inject what tests need to control. The zero value is right for
+// programs.
+type Options struct {
+	FS   durable.FS       // nil for the machine's
+	Now  func() time.Time // nil for time.Now
+	Rand io.Reader        // nil for crypto/rand
+}
+
+func (o *Options) fs() durable.FS {
+	if o.FS == nil {
+		return durable.OS{}
+	}
+	return o.FS
+}
+
+func (o *Options) now() time.Time {
+	if o.Now == nil {
+		return time.Now()
+	}
+	return o.Now()
+}
+
+func (o *Options) rand() io.Reader {
+	if o.Rand == nil {
+		return rand.Reader
+	}
+	return o.Rand
+}
+
+// Session is an open session. It is safe for concurrent use. Its methods read
+// the state of the last open or append; entries of other writers are seen by
+// the next Append or Refresh.
+type Session struct {
+	opts Options
+
+	mu      sync.Mutex
+	path    string
+	header  Header
+	entries []Entry
+	byID    map[ID]int   // the last entry with an id
+	twins   map[ID][]int // all of them, where there is more than one
+	leaf    int          // place of the leaf in entries, -1 for none
+	diags   []Diagnostic
+	held    bool // a run is on: foreign entries do not become the parent
+
+	file     durable.File // nil until there is a file
+	info     os.FileInfo  // of file, to notice a replacement
+	end      int64        // size of the file that we know
+	values   int          // JSON values seen
+	nextLine int          // number of the line that an append begins
+	openTail bool         // the last byte is not a line feed
+	writable bool         // file is open for appending
+	migrate  bool         // the file has version 1 or 2 and was not written yet
+	noHeader bool         // the file is empty
+	refused  bool         // the first record is no header: whatever follows, it is no session
+	lock     *durable.Lock
+	poisoned error
+	closed   bool
+	dirDirty bool // the file was created and its folder not synced yet
+}
+
+// Path is the file of the session, also where it does not exist yet.
+func (s *Session) Path() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.path
+}
+
+// Header is the first line of the file.
+func (s *Session) Header() Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.header
+}
+
+// ID is the session's id. Ids can repeat: copies of a file keep them.
+func (s *Session) ID() string { return s.Header().ID }
+
+// Persisted tells whether the session has a file.
+func (s *Session) Persisted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file != nil
+}
+
+// Len is the number of entries, those with a repeated id included.
+func (s *Session) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.entries)
+}
+
+// Entries yields all entries in file order. Appends during the loop are not
+// seen by it.
+func (s *Session) Entries() iter.Seq[Entry] {
+	s.mu.Lock()
+	entries := s.entries[:len(s.entries):len(s.entries)]
+	s.mu.Unlock()
+	return func(yield func(Entry) bool) {
+		for _, e := range entries {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Backward yields all entries from the end of the file to its beginning.
+func (s *Session) Backward() iter.Seq[Entry] {
+	s.mu.Lock()
+	entries := s.entries[:len(s.entries):len(s.entries)]
+	s.mu.Unlock()
+	return func(yield func(Entry) bool) {
+		for i := len(entries) - 1; i >= 0; i-- {
+			if !yield(entries[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Entry finds an entry; of several with one id, the last.
+func (s *Session) Entry(id ID) (Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.byID[id]
+	if !ok {
+		return Entry{}, false
+	}
+	return s.entries[i], true
+}
+
+// Leaf is the entry that the next append hangs on, or "" where there is none.
+func (s *Session) Leaf() ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leafID()
+}
+
+func (s *Session) leafID() ID {
+	if s.leaf < 0 {
+		return ""
+	}
+	return s.entries[s.leaf].ID
+}
+
+// Raw reads the bytes of an entry, as they are in the file. For files of
+// version 1 and 2 they are the migrated ones.
+func (s *Session) Raw(e Entry) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw(e)
+}
+
+func (s *Session) raw(e Entry) ([]byte, error) {
+	if e.mem != nil {
+		return e.mem, nil
+	}
+	if s.closed {
+		return nil, fmt.Errorf("%s: read entry %s: %w", s.path, e.ID, ErrClosed)
+	}
+	buf := make([]byte, e.Len)
+	if _, err := s.file.ReadAt(buf, e.Offset); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = ErrReplaced
+		}
+		return nil, fmt.Errorf("%s: read entry %s at byte %d: %w", s.path, e.ID, e.Offset, err)
+	}
+	return buf, nil
+}
+
+// Decode reads the body of an entry.
+func (s *Session) Decode(e Entry) (Payload, error) {
+	raw, err := s.Raw(e)
+	if err != nil {
+		return nil, err
+	}
+	return decode(raw)
+}
+
+// Diagnostics lists what is odd about the file, in the order in which it was
+// found. What a branch or context finds on its way is in their own results.
+func (s *Session) Diagnostics() []Diagnostic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Diagnostic(nil), s.diags...)
+}
+
+func (s *Session) note(kind Kind, line int, offset int64, id ID, format string, args ...any) {
+	s.diags = append(s.diags, Diagnostic{kind, line, offset, id, fmt.Sprintf(format, args...)})
+}
+
+// add puts an entry at the end of the index and makes it the leaf unless a run
+// holds the leaf.
+func (s *Session) add(e Entry) {
+	e.pos = len(s.entries)
+	if first, ok := s.byID[e.ID]; ok {
+		if len(s.twins[e.ID]) == 0 {
+			s.twins[e.ID] = []int{first}
+			s.note(KindDuplicate, e.Line, e.Offset, e.ID, "the id %s occurs again; the last entry with it counts", e.ID)
+		}
+		s.twins[e.ID] = append(s.twins[e.ID], e.pos)
+	}
+	s.byID[e.ID] = e.pos
+	s.entries = append(s.entries, e)
+}
+
+// newID draws an entry id that is not in the file.
+func (s *Session) newID(taken map[ID]bool) (ID, error) {
+	for range 100 {
+		var b [4]byte
+		if _, err := io.ReadFull(s.opts.rand(), b[:]); err != nil {
+			return "", fmt.Errorf("session: draw an id: %w", err)
+		}
+		id := ID(hex.EncodeToString(b[:]))
+		if _, ok := s.byID[id]; !ok && !taken[id] {
+			return id, nil
+		}
+	}
+	u, err := uuid.NewRandomFromReader(s.opts.rand())
+	if err != nil {
+		return "", fmt.Errorf("session: draw an id: %w", err)
+	}
+	return ID(u.String()), nil
+}
+
+// Close gives back the file and the lock. It does not sync.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.lock.Unlock()
+	s.lock = nil
+	if s.file != nil {
+		if cerr := s.file.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}

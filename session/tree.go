@@ -1,0 +1,154 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Branch is the path from a root to an entry.
+type Branch struct {
+	Entries     []Entry // root first
+	Diagnostics []Diagnostic
+}
+
+// IDs returns the ids of the branch, root first.
+func (b Branch) IDs() []ID {
+	ids := make([]ID, len(b.Entries))
+	for i, e := range b.Entries {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// Branch walks from an entry to its root. An empty id gives the empty branch.
+// The walk ends in bounded time on any file: a parent that is not there, or one
+// that was passed already, makes its child act as the root and is reported.
+func (s *Session) Branch(leaf ID) (Branch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if leaf == "" {
+		return Branch{}, nil
+	}
+	i, ok := s.byID[leaf]
+	if !ok {
+		return Branch{}, fmt.Errorf("%s: %w: %s", s.path, ErrNoEntry, leaf)
+	}
+	return s.walk(i), nil
+}
+
+func (s *Session) walk(leaf int) Branch {
+	var b Branch
+	visited := map[int]bool{}
+	for i := leaf; ; {
+		e := s.entries[i]
+		visited[i] = true
+		b.Entries = append(b.Entries, e)
+		if e.Parent == "" {
+			break
+		}
+		next, known := s.parentOf(e, visited)
+		if next < 0 {
+			kind, text := KindNoParent, "the parent %s is not in the file; what stood before it is not part of this branch"
+			if known {
+				kind, text = KindCycle, "the parent %s was passed already; the walk stops here"
+			}
+			b.Diagnostics = append(b.Diagnostics, Diagnostic{kind, e.Line, e.Offset, e.ID, fmt.Sprintf(text, e.Parent)})
+			break
+		}
+		i = next
+	}
+	for l, r := 0, len(b.Entries)-1; l < r; l, r = l+1, r-1 {
+		b.Entries[l], b.Entries[r] = b.Entries[r], b.Entries[l]
+	}
+	return b
+}
+
+// parentOf finds the parent's place: the last entry with its id, as in pi. Where
+// an id was used twice and the last one was passed already, the one before it
+// is taken, so that a re-used id costs no history. It returns -1 when there is
+// none, and whether the id exists at all.
+func (s *Session) parentOf(e Entry, visited map[int]bool) (place int, known bool) {
+	last, ok := s.byID[e.Parent]
+	if !ok {
+		return -1, false
+	}
+	if !visited[last] {
+		return last, true
+	}
+	twins := s.twins[e.Parent]
+	for k := len(twins) - 1; k >= 0; k-- {
+		if !visited[twins[k]] {
+			return twins[k], true
+		}
+	}
+	return -1, true
+}
+
+// Leaves lists the entries that have no children, in file order. An id that
+// occurs several times is one entry.
+func (s *Session) Leaves() []ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []ID
+	for _, i := range s.leafPlaces() {
+		ids = append(ids, s.entries[i].ID)
+	}
+	return ids
+}
+
+func (s *Session) leafPlaces() []int {
+	isParent := make(map[ID]bool, len(s.entries))
+	for _, e := range s.entries {
+		if e.Parent != e.ID {
+			isParent[e.Parent] = true
+		}
+	}
+	var places []int
+	for i, e := range s.entries {
+		if !isParent[e.ID] && s.byID[e.ID] == i {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// noteLeaves reports a branch that the rule "the last entry is the leaf" hides:
+// one that has more messages than the leaf's own, as after a late bookkeeping
+// record of a process that had stood still.
+func (s *Session) noteLeaves() {
+	if s.leaf < 0 {
+		return
+	}
+	depth := s.messageDepths()
+	own := depth[s.leaf]
+	var hidden []string
+	line, offset := 0, int64(0)
+	for _, i := range s.leafPlaces() {
+		if i == s.leaf || depth[i] <= own {
+			continue
+		}
+		e := s.entries[i]
+		hidden = append(hidden, fmt.Sprintf("%s (%d messages)", e.ID, depth[i]))
+		line, offset = e.Line, e.Offset
+	}
+	if len(hidden) > 0 {
+		s.note(KindLeaves, line, offset, s.leafID(),
+			"the last entry %s is the leaf, with %d messages on its branch; longer branches end at %s",
+			s.leafID(), own, strings.Join(hidden, ", "))
+	}
+}
+
+// messageDepths counts the messages from the root to each entry. Parents mostly
+// stand before their children, so one pass does; the rest is walked.
+func (s *Session) messageDepths() []int {
+	depth := make([]int, len(s.entries))
+	for i, e := range s.entries {
+		if p, ok := s.byID[e.Parent]; ok && e.Parent != "" && p < i {
+			depth[i] = depth[p]
+		}
+		if e.Type == TypeMessage && e.Role != "system" {
+			depth[i]++
+		}
+	}
+	return depth
+}
