@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/piweb-go/piweb/message"
@@ -72,9 +73,10 @@ func (s *Session) encodeAll(payloads []Payload) ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := readHead(raw)
-		entries = append(entries, Entry{ID: id, Parent: parent, Type: h.typ, CustomType: h.customType, Role: h.role,
-			Len: int64(len(raw)), mem: raw, timestamp: h.timestamp})
+		h := readHead(raw) // cloned below: the index must not keep the line alive
+		entries = append(entries, Entry{ID: id, Parent: parent,
+			Type: intern(h.typ), CustomType: intern(h.customType), Role: intern(h.role),
+			Len: int64(len(raw)), mem: raw, timestamp: strings.Clone(h.timestamp)})
 		parent = id
 	}
 	return entries, nil

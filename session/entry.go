@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"time"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -91,12 +92,18 @@ type rawEntry struct {
 	timestamp             string
 }
 
+// view parses without the copy that gjson.ParseBytes makes of the whole line.
+// What it returns aliases data: clone what is kept.
+func view(data []byte) gjson.Result {
+	return gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data)))
+}
+
 // readHead reads the fields of an entry's envelope from a valid JSON object, in
-// any order, and stops as soon as it has them.
+// any order, and stops as soon as it has them. Its strings alias value.
 func readHead(value []byte) (h rawEntry) {
 	const all = 1<<4 - 1 // type, id, parentId, timestamp
 	seen := 0
-	gjson.ParseBytes(value).ForEach(func(k, v gjson.Result) bool {
+	view(value).ForEach(func(k, v gjson.Result) bool {
 		switch k.String() {
 		case "type":
 			h.typ = v.String()
@@ -136,7 +143,7 @@ func readHead(value []byte) (h rawEntry) {
 // truthy tells whether a JSON value counts as a value for pi: null, false, 0 and
 // the empty string do not.
 func truthy(value []byte) bool {
-	v := gjson.ParseBytes(value)
+	v := view(value)
 	switch v.Type {
 	case gjson.Null, gjson.False:
 		return false
