@@ -24,6 +24,10 @@ import (
 func (s *Session) Append(payloads ...Payload) ([]ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.append(payloads)
+}
+
+func (s *Session) append(payloads []Payload) ([]ID, error) {
 	if len(payloads) == 0 {
 		return nil, nil
 	}
@@ -41,6 +45,40 @@ func (s *Session) Append(payloads ...Payload) ([]ID, error) {
 		return nil, err
 	}
 	return s.write(entries)
+}
+
+// Commit appends entries and makes them durable. If the sync fails, the append
+// is taken back where nobody wrote behind it, so that a change that was refused
+// cannot take effect later; the session is closed for writing either way. A
+// session without a file holds the entries in memory, as Append does.
+func (s *Session) Commit(payloads ...Payload) ([]ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	start, count, leaf := s.end, len(s.entries), s.leaf
+	ids, err := s.append(payloads)
+	if err != nil || len(ids) == 0 {
+		return ids, err
+	}
+	if err := s.sync(); err != nil {
+		return nil, errors.Join(err, s.takeBack(start, count, leaf))
+	}
+	return ids, nil
+}
+
+// takeBack cuts the entries of a failed commit off again.
+func (s *Session) takeBack(start int64, count, leaf int) error {
+	info, err := s.file.Stat()
+	if err != nil || info.Size() != s.end || start == 0 {
+		return fmt.Errorf("%s: the entries could not be taken back; they may be in the file", s.path)
+	}
+	if err := s.file.Truncate(start); err != nil {
+		return fmt.Errorf("%s: the entries could not be taken back: %w", s.path, err)
+	}
+	for _, e := range s.entries[count:] {
+		delete(s.byID, e.ID) // ids of our own are new in the file
+	}
+	s.entries, s.end, s.leaf = s.entries[:count], start, leaf
+	return nil
 }
 
 // ready refuses a session that cannot be written any more.
@@ -326,6 +364,10 @@ func (s *Session) failedWrite(err error) error {
 func (s *Session) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.sync()
+}
+
+func (s *Session) sync() error {
 	if s.file == nil || !s.writable {
 		return nil // nothing of ours is in a file
 	}

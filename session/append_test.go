@@ -242,6 +242,26 @@ func TestFailedSyncPoisons(t *testing.T) {
 	}
 }
 
+// TestRefusedCommitNeverTakesEffect: what a failed commit wrote is gone again.
+func TestRefusedCommitNeverTakesEffect(t *testing.T) {
+	fs := &faulty{allow: -1}
+	s := start(t, Options{FS: fs})
+	before, leaf := read(t, s.Path()), s.Leaf()
+	fs.syncErr = syscall.EIO
+	if _, err := s.Commit(user("refused")); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("error %v", err)
+	}
+	if !bytes.Equal(before, read(t, s.Path())) {
+		t.Error("the refused entry is in the file")
+	}
+	if d := cmp.Diff(wantStart, pairs(t, s)); d != "" || s.Leaf() != leaf {
+		t.Errorf("the refused entry is in memory: %s", d)
+	}
+	if _, err := s.Append(user("x")); !errors.Is(err, ErrPoisoned) {
+		t.Errorf("append after it: %v", err)
+	}
+}
+
 func TestForeignEntriesAreAdopted(t *testing.T) {
 	s := start(t, Options{})
 	write := func(id, parent string) {

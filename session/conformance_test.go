@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -95,7 +96,7 @@ func TestConformancePi(t *testing.T) {
 			if name == "v1" {
 				sameShape(t, &want, got) // pi draws the ids of a v1 file at random
 			}
-			if d := cmp.Diff(want, got); d != "" {
+			if d := gocmp.Diff(want, got); d != "" {
 				t.Errorf("differs from the real manager (-pi +piweb):\n%s", d)
 			}
 		})
@@ -130,7 +131,7 @@ func ask(t *testing.T, file string) (r report, err error) {
 		t.Fatal(err)
 	}
 	r.BranchIDs, r.ContextIDs = strs(c.Branch), strs(c.Selected)
-	r.Model, r.Thinking = c.Model, c.ThinkingLevel
+	r.Model, r.Thinking = c.Model, cmp.Or(c.ThinkingLevel, "off")
 	r.Context = []reportMessage{}
 	for _, m := range c.Messages {
 		r.Context = append(r.Context, reportMessage{string(m.Role()), textOf(m)})

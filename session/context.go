@@ -25,9 +25,13 @@ type Context struct {
 	Sources  []ID
 
 	Model         *ModelRef // last set or used on the branch, nil for none
-	ThinkingLevel string    // last set on the branch, "off" for none
-	System        message.Replay
-	Diagnostics   []Diagnostic
+	ThinkingLevel string    // last set on the branch, "" for never: that means "off"
+
+	// System is what the system messages of the whole branch add up to,
+	// compacted parts included: it is what pi resumes with. What a compaction
+	// repeats of it counts only for the context.
+	System      message.Replay
+	Diagnostics []Diagnostic
 }
 
 // Context builds the context of the current leaf.
@@ -39,7 +43,7 @@ func (s *Session) ContextAt(leaf ID) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Context{Leaf: leaf, Branch: branch.IDs(), ThinkingLevel: "off", Diagnostics: branch.Diagnostics}
+	c := &Context{Leaf: leaf, Branch: branch.IDs(), Diagnostics: branch.Diagnostics}
 	b := builder{s: s, c: c, decoded: make(map[int]Payload)}
 	if err := b.settings(branch.Entries); err != nil {
 		return nil, err
@@ -48,7 +52,10 @@ func (s *Session) ContextAt(leaf ID) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, b.project(selected)
+	if err := b.project(selected); err != nil {
+		return nil, err
+	}
+	return c, b.replay(branch.Entries)
 }
 
 type builder struct {
@@ -134,6 +141,24 @@ func (b *builder) selectEntries(branch []Entry) ([]Entry, error) {
 	return append(selected, branch[at+1:]...), nil
 }
 
+func (b *builder) replay(branch []Entry) error {
+	for _, e := range branch {
+		if e.Type != TypeMessage || e.Role != "system" {
+			continue
+		}
+		p, err := b.decode(e)
+		if err != nil {
+			return err
+		}
+		if m, ok := p.(MessagePayload); ok {
+			if sys, ok := m.Message.(*message.System); ok {
+				b.c.System.Apply(sys)
+			}
+		}
+	}
+	return nil
+}
+
 func (b *builder) project(selected []Entry) error {
 	b.edits = map[ID]ContextEdit{}
 	for _, e := range selected {
@@ -202,9 +227,6 @@ func (b *builder) emit(e Entry, m message.Message) {
 			return
 		}
 		replaceContent(m, edit.Replacement.Content)
-	}
-	if sys, ok := m.(*message.System); ok {
-		b.c.System.Apply(sys)
 	}
 	b.c.Messages = append(b.c.Messages, m)
 	b.c.Sources = append(b.c.Sources, e.ID)

@@ -1,0 +1,314 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/session"
+)
+
+// Config is everything that a loop works with. It does not change while the
+// loop exists: another policy, model or head is another loop.
+type Config struct {
+	Transcript Transcript
+	Model      Model
+	Policy     policy.Policy
+	Head       []byte              // goes out as exactly these bytes
+	Sources    []policy.SourceHash // the files that Head was made from
+	Tools      []Tool              // in the order of their declaration
+	Gates      Gates
+	Ledger     *policy.Ledger
+
+	Thinking    string // thinking level for requests, "off" for none
+	RecordModel bool   // the model was chosen, not fallen back to: write it down
+	CWD         string
+	Env         []string // for child processes
+
+	// Emit is told of every event, one at a time, in order. It must not block
+	// for long: the run waits for it.
+	Emit func(Event)
+	// Ask, if not nil, waits for a person's answer to an asked call. Without it
+	// an asked call is blocked.
+	Ask func(ctx context.Context, callID, reason string) (allowed bool, err error)
+	// MaxTurns ends a run that goes on and on; 0 for no limit.
+	MaxTurns int
+	Now      func() time.Time // nil for time.Now
+}
+
+// Loop runs prompts of one session, one at a time.
+type Loop struct {
+	cfg   Config
+	tools map[string]Tool
+	decls []message.ToolDeclaration
+}
+
+// NewLoop checks the configuration. A tool that the policy does not admit is an
+// error: it must not even be constructed.
+func NewLoop(cfg Config) (*Loop, error) {
+	if err := cfg.Policy.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Emit == nil {
+		cfg.Emit = func(Event) {}
+	}
+	l := &Loop{cfg: cfg, tools: map[string]Tool{}}
+	for _, t := range cfg.Tools {
+		d := t.Declaration()
+		if ok, why := cfg.Policy.Admits(policyTool(d.Name)); !ok {
+			return nil, fmt.Errorf("agent: tool %q was loaded against the policy: %s", d.Name, why)
+		}
+		if _, twice := l.tools[d.Name]; twice {
+			return nil, fmt.Errorf("agent: two tools have the name %q", d.Name)
+		}
+		l.tools[d.Name] = t
+		l.decls = append(l.decls, d)
+	}
+	return l, nil
+}
+
+// Accepted is a prompt that stands in the file and was not run yet.
+type Accepted struct {
+	messages []message.Message
+	ids      []session.ID
+}
+
+// EntryID is the entry of the user's message.
+func (a Accepted) EntryID() session.ID { return a.ids[len(a.ids)-1] }
+
+// Accept records a prompt and makes it durable: what the transcript does not yet
+// say of model, level and tools, then the message. On error nothing was
+// accepted.
+func (l *Loop) Accept(prompt *message.User) (Accepted, error) {
+	c, err := l.cfg.Transcript.Context()
+	if err != nil {
+		return Accepted{}, err
+	}
+	payloads := l.settingEntries(c)
+	var a Accepted
+	if sys := l.declaration(&c.System); sys != nil {
+		payloads = append(payloads, session.Message(sys))
+		a.messages = append(a.messages, sys)
+	}
+	payloads = append(payloads, session.Message(prompt))
+	a.messages = append(a.messages, prompt)
+	ids, err := l.cfg.Transcript.Append(payloads...)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if err := l.cfg.Transcript.Sync(); err != nil {
+		return Accepted{}, err
+	}
+	a.ids = ids[len(ids)-len(a.messages):]
+	return a, nil
+}
+
+// settingEntries are the entries without which pi would append its own when it
+// opens the file, or would go on with another model.
+func (l *Loop) settingEntries(c *session.Context) []session.Payload {
+	var payloads []session.Payload
+	info := l.cfg.Model.Info()
+	if l.cfg.RecordModel && (c.Model == nil || c.Model.Provider != info.Provider || c.Model.ModelID != info.ID) {
+		payloads = append(payloads, session.ModelChange{Provider: info.Provider, ModelID: info.ID})
+	}
+	level := l.level()
+	if c.ThinkingLevel == "" || l.cfg.RecordModel && c.ThinkingLevel != level {
+		payloads = append(payloads, session.ThinkingLevelChange{ThinkingLevel: level})
+	}
+	return payloads
+}
+
+func (l *Loop) level() string {
+	if l.cfg.Thinking == "" {
+		return "off"
+	}
+	return l.cfg.Thinking
+}
+
+// declaration is the system message that brings the tools declared by the
+// transcript to those of the loop, so that stock pi resumes with the same, or
+// nil. It carries no text: the head is not in the transcript.
+func (l *Loop) declaration(declared *message.Replay) *message.System {
+	sys := &message.System{Timestamp: l.cfg.Now().UnixMilli()}
+	same := func(a, b message.ToolDeclaration) bool {
+		x, _ := message.Marshal(a)
+		y, _ := message.Marshal(b)
+		return slices.Equal(x, y)
+	}
+	for _, old := range declared.Tools {
+		keep := slices.ContainsFunc(l.decls, func(d message.ToolDeclaration) bool { return same(d, old) })
+		if !keep {
+			sys.ToolsRemoved = append(sys.ToolsRemoved, message.ToolName{Name: old.Name})
+		}
+	}
+	for _, d := range l.decls {
+		have := slices.ContainsFunc(declared.Tools, func(old message.ToolDeclaration) bool { return same(d, old) })
+		if !have {
+			sys.ToolsAdded = append(sys.ToolsAdded, d)
+		}
+	}
+	if declared.Declared && len(sys.ToolsAdded)+len(sys.ToolsRemoved) == 0 {
+		return nil
+	}
+	return sys
+}
+
+// ErrTooManyTurns says that a run came to its limit of turns.
+var ErrTooManyTurns = errors.New("the run came to its limit of turns")
+
+// Run runs an accepted prompt to its end. The answer may be a failure of the
+// provider: that is recorded and told like any answer. The error is for what
+// could not be recorded or told at all. Cancelling ctx aborts the run; what was
+// answered so far is kept, and every open call gets a result.
+func (l *Loop) Run(ctx context.Context, prompt Accepted) error {
+	l.cfg.Emit(Event{Type: AgentStart})
+	err := l.turns(ctx, prompt)
+	no, aborted := false, ctx.Err() != nil
+	end := Event{Type: AgentEnd, WillRetry: &no}
+	if err != nil {
+		end.Error = err.Error()
+	}
+	l.cfg.Emit(end)
+	l.cfg.Emit(Event{Type: AgentSettled, Aborted: &aborted})
+	return err
+}
+
+func (l *Loop) turns(ctx context.Context, prompt Accepted) error {
+	for turn := 0; ; turn++ {
+		if l.cfg.MaxTurns > 0 && turn >= l.cfg.MaxTurns {
+			return fmt.Errorf("%w (%d)", ErrTooManyTurns, l.cfg.MaxTurns)
+		}
+		l.cfg.Emit(Event{Type: TurnStart})
+		if turn == 0 {
+			for i, m := range prompt.messages {
+				l.tellRecorded(m, prompt.ids[i])
+			}
+		}
+		more, err := l.turn(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// tellRecorded tells of a message that is in the file as a whole.
+func (l *Loop) tellRecorded(m message.Message, id session.ID) {
+	l.cfg.Emit(Event{Type: MessageStart, Message: m})
+	l.cfg.Emit(Event{Type: MessageEnd, Message: m, EntryID: id})
+}
+
+// turn asks once and runs the calls of the answer. more tells whether the model
+// wants to see the results.
+func (l *Loop) turn(ctx context.Context) (more bool, err error) {
+	req, err := l.request()
+	if err != nil {
+		return false, err
+	}
+	if err := l.recordReceipt(req); err != nil {
+		return false, err
+	}
+	start := l.cfg.Now()
+	answer := l.ask(ctx, req, start)
+	answer.DurationMs = l.cfg.Now().Sub(start).Milliseconds()
+	ids, err := l.cfg.Transcript.Append(session.Message(answer))
+	if err != nil {
+		return false, err
+	}
+	l.cfg.Emit(Event{Type: MessageEnd, Message: answer, EntryID: ids[0]})
+
+	results, terminate, err := l.calls(ctx, answer)
+	if err != nil {
+		return false, err
+	}
+	failed := answer.StopReason == message.StopError || answer.StopReason == message.StopAborted
+	if ctx.Err() != nil && !failed && len(results) > 0 {
+		// pi ends an aborted batch with an answer that says so.
+		if err := l.recordAbort(); err != nil {
+			return false, err
+		}
+	}
+	if err := l.cfg.Transcript.Sync(); err != nil {
+		return false, err
+	}
+	l.cfg.Emit(Event{Type: TurnEnd, Message: answer, ToolResults: results})
+	return len(results) > 0 && !failed && !terminate && ctx.Err() == nil, nil
+}
+
+// Request builds what the next turn would send, without sending it.
+func (l *Loop) Request() (Request, error) { return l.request() }
+
+func (l *Loop) request() (Request, error) {
+	c, err := l.cfg.Transcript.Context()
+	if err != nil {
+		return Request{}, err
+	}
+	return Request{Head: l.cfg.Head, Messages: history(c.Messages, l.cfg.Model.Info()), Tools: l.decls, Thinking: l.cfg.Thinking}, nil
+}
+
+// recordReceipt writes down what the request carries, before it is sent.
+func (l *Loop) recordReceipt(req Request) error {
+	r, err := policy.NewReceipt(l.cfg.Policy, req.Head, l.cfg.Sources, req.Tools, l.cfg.Model.Info().String())
+	if err != nil {
+		return err
+	}
+	entry, changed, err := l.cfg.Ledger.Next(r)
+	if err != nil || !changed {
+		return err
+	}
+	if _, err := l.cfg.Transcript.Append(entry); err != nil {
+		return err
+	}
+	l.cfg.Ledger.Recorded(r)
+	return nil
+}
+
+// ask streams one answer. The message that it returns has its final state.
+func (l *Loop) ask(ctx context.Context, req Request, start time.Time) *message.Assistant {
+	info := l.cfg.Model.Info()
+	a := newAssembler(info, l.cfg.Thinking, start, l.cfg.Emit)
+	began := false
+	begin := func() {
+		if !began {
+			began = true
+			pending := *a.msg
+			pending.Content = message.Content{}
+			l.cfg.Emit(Event{Type: MessageStart, Message: &pending})
+		}
+	}
+	var failure error
+	for d, err := range l.cfg.Model.Stream(ctx, req) {
+		if err != nil {
+			failure = err
+			break
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		begin()
+		a.add(d)
+		if a.stop != nil {
+			break
+		}
+	}
+	begin()
+	return a.finish(ctx, failure)
+}
+
+func (l *Loop) recordAbort() error {
+	info := l.cfg.Model.Info()
+	m := &message.Assistant{API: info.API, Provider: info.Provider, Model: info.ID, Content: message.Content{},
+		StopReason: message.StopAborted, ErrorMessage: "the request was aborted", Timestamp: l.cfg.Now().UnixMilli()}
+	ids, err := l.cfg.Transcript.Append(session.Message(m))
+	if err != nil {
+		return err
+	}
+	l.tellRecorded(m, ids[0])
+	return nil
+}

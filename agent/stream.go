@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/piweb-go/piweb/message"
+)
+
+// assembler puts an answer together from its deltas and tells about each step.
+type assembler struct {
+	info   ModelInfo
+	msg    *message.Assistant
+	blocks map[int]int // a delta's index → place in msg.Content
+	args   map[int]*bytes.Buffer
+	open   int // place of the block that grows, -1 for none
+	stop   *Stop
+	emit   func(Event)
+}
+
+func newAssembler(info ModelInfo, thinking string, start time.Time, emit func(Event)) *assembler {
+	return &assembler{
+		info: info, blocks: map[int]int{}, args: map[int]*bytes.Buffer{}, open: -1, emit: emit,
+		msg: &message.Assistant{API: info.API, Provider: info.Provider, Model: info.ID, ThinkingLevel: thinking,
+			StopReason: message.StopPending, Timestamp: start.UnixMilli(), Content: message.Content{}},
+	}
+}
+
+// block finds or begins the block of an index.
+func (a *assembler) block(index int, typ string) (place int, begins bool) {
+	if place, ok := a.blocks[index]; ok && a.msg.Content[place].Type == typ {
+		return place, false
+	}
+	a.closeBlock()
+	place = len(a.msg.Content)
+	a.msg.Content = append(a.msg.Content, message.Block{Type: typ})
+	a.blocks[index], a.open = place, place
+	return place, true
+}
+
+// wire names a block type in events.
+func wire(typ string) string {
+	if typ == message.TypeToolCall {
+		return "toolcall"
+	}
+	return typ
+}
+
+func (a *assembler) update(u Update) {
+	usage := a.msg.Usage
+	a.emit(Event{Type: MessageEvent, Update: &u, Usage: &usage})
+}
+
+// closeBlock finishes the block that grows.
+func (a *assembler) closeBlock() {
+	if a.open < 0 {
+		return
+	}
+	b := &a.msg.Content[a.open]
+	if b.Type == message.TypeToolCall {
+		b.Arguments, b.ArgumentsError = parseArguments(a.args[a.open].Bytes())
+	}
+	whole := *b
+	a.update(Update{Type: wire(b.Type) + "_end", ContentIndex: a.open, Block: &whole})
+	a.open = -1
+}
+
+// parseArguments wants a JSON object. Anything else is kept as an error for the
+// model to see, and the call gets no arguments.
+func parseArguments(text []byte) (args json.RawMessage, problem string) {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return json.RawMessage("{}"), ""
+	}
+	if text[0] != '{' || !json.Valid(text) {
+		return json.RawMessage("{}"), fmt.Sprintf("the arguments are not a JSON object: %.200q", text)
+	}
+	return bytes.Clone(text), ""
+}
+
+func (a *assembler) add(d Delta) {
+	switch d := d.(type) {
+	case TextDelta:
+		a.grow(d.Index, message.TypeText, d.Text, "")
+	case ThinkingDelta:
+		a.grow(d.Index, message.TypeThinking, d.Text, d.Signature)
+	case ToolCallDelta:
+		a.growCall(d)
+	case UsageDelta:
+		a.msg.Usage = priced(d.Usage, a.info.Cost)
+	case Stop:
+		a.stop = &d
+	}
+}
+
+func (a *assembler) grow(index int, typ, text, signature string) {
+	place, begins := a.block(index, typ)
+	if begins {
+		a.update(Update{Type: typ + "_start", ContentIndex: place})
+	}
+	b := &a.msg.Content[place]
+	if typ == message.TypeText {
+		b.Text += text
+	} else {
+		b.Thinking += text
+		if signature != "" {
+			b.ThinkingSignature = signature
+		}
+	}
+	if text != "" {
+		a.update(Update{Type: typ + "_delta", ContentIndex: place, Delta: text})
+	}
+}
+
+func (a *assembler) growCall(d ToolCallDelta) {
+	place, begins := a.block(d.Index, message.TypeToolCall)
+	b := &a.msg.Content[place]
+	if begins {
+		a.args[place] = &bytes.Buffer{}
+		b.ID, b.Name = d.ID, d.Name
+		a.update(Update{Type: "toolcall_start", ContentIndex: place, ID: d.ID, ToolName: d.Name})
+	} else {
+		if b.ID == "" {
+			b.ID = d.ID
+		}
+		if b.Name == "" {
+			b.Name = d.Name
+		}
+	}
+	if d.Arguments != "" {
+		a.args[place].WriteString(d.Arguments)
+		a.update(Update{Type: "toolcall_delta", ContentIndex: place, Delta: d.Arguments})
+	}
+}
+
+func priced(u message.Usage, p Price) message.Usage {
+	const million = 1e6
+	u.Cost.Input = float64(u.Input) * p.Input / million
+	u.Cost.Output = float64(u.Output) * p.Output / million
+	u.Cost.CacheRead = float64(u.CacheRead) * p.CacheRead / million
+	u.Cost.CacheWrite = float64(u.CacheWrite) * p.CacheWrite / million
+	u.Cost.Total = u.Cost.Input + u.Cost.Output + u.Cost.CacheRead + u.Cost.CacheWrite
+	if u.TotalTokens == 0 {
+		u.TotalTokens = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	}
+	return u
+}
+
+// finish ends the answer: as the model ended it, as aborted, or as failed.
+func (a *assembler) finish(ctx context.Context, err error) *message.Assistant {
+	a.closeBlock()
+	m := a.msg
+	switch {
+	case ctx.Err() != nil:
+		m.StopReason, m.ErrorMessage = message.StopAborted, "the request was aborted"
+	case err != nil:
+		m.StopReason, m.ErrorMessage = message.StopError, err.Error()
+	case a.stop == nil:
+		m.StopReason, m.ErrorMessage = message.StopError, "the answer broke off before its end"
+	default:
+		m.StopReason, m.RawStopReason = a.stop.Reason, a.stop.RawReason
+		m.ResponseID, m.ResponseModel = a.stop.ResponseID, a.stop.ResponseModel
+		if m.StopReason == message.StopEnd && len(m.Content.ToolCalls()) > 0 {
+			m.StopReason = message.StopToolUse
+		}
+	}
+	if m.StopReason == message.StopError && errors.Is(err, context.DeadlineExceeded) {
+		m.ErrorMessage = "the provider did not answer in time: " + m.ErrorMessage
+	}
+	return m
+}

@@ -1,0 +1,257 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/toolselect"
+	"github.com/tidwall/gjson"
+)
+
+// Facts are everything that a policy is decided from.
+type Facts struct {
+	Child     ChildFact
+	Selection toolselect.Found
+	Request   Request
+	Declared  Declared
+	Settings  Setting
+}
+
+// Request is the set of tools that the caller of a start asks for.
+type Request struct {
+	Given bool
+	Tools []string // built-in names, checked by toolselect.Pin; may be empty
+}
+
+// Declared are the tools that the transcript declares to the model: by pi's
+// system messages, or by an active_tools_change entry of another program.
+type Declared struct {
+	Counts  bool // there is a declaration that is not our own echo
+	Tools   []string
+	Unknown []string // declared names that are no built-in tools
+	Entry   session.ID
+	Ours    bool // there are declarations, but all stand before our last receipt
+}
+
+// Setting is the defaultTools setting, the project's already merged in.
+type Setting struct {
+	Given bool
+	Tools []string
+	From  string // where it stands, for the trail
+}
+
+// ChildFact says whether the session is a subagent's.
+type ChildFact struct {
+	Is       bool
+	Entry    session.ID
+	Snapshot Snapshot
+	Invalid  string // why the snapshot must not be used, "" if it may
+}
+
+// Snapshot is the policy that a child was started with.
+type Snapshot struct {
+	Append         []string // texts for the system prompt
+	Tools          []string
+	LoadSkills     bool
+	LoadExtensions bool
+	Exact          *string // the exact prompt, where there is one
+}
+
+// View is what Gather reads of a session.
+type View interface {
+	Entries() iter.Seq[session.Entry]
+	Backward() iter.Seq[session.Entry]
+	Decode(session.Entry) (session.Payload, error)
+	Branch(leaf session.ID) (session.Branch, error)
+	Leaf() session.ID
+}
+
+// Custom types that this package reads.
+const (
+	ReceiptType  = "piweb:receipt"
+	SubagentType = "pi-web:subagent"
+
+	typeActiveTools = "active_tools_change"
+)
+
+// Gather reads the facts that a file holds: child snapshot, selection, and the
+// declarations of the branch. Request and Settings are the caller's to add.
+func Gather(v View) (Facts, error) {
+	var f Facts
+	var err error
+	if f.Child, err = findChild(v); err != nil {
+		return f, err
+	}
+	if f.Selection, err = toolselect.Find(v); err != nil {
+		return f, err
+	}
+	f.Declared, err = findDeclared(v)
+	return f, err
+}
+
+func findChild(v View) (ChildFact, error) {
+	for e := range v.Entries() {
+		if e.Type != session.TypeCustom || e.CustomType != SubagentType {
+			continue
+		}
+		p, err := v.Decode(e)
+		if err != nil {
+			return ChildFact{}, err
+		}
+		custom, _ := p.(session.Custom)
+		c := ChildFact{Is: true, Entry: e.ID}
+		c.Snapshot, err = parseSnapshot(custom.Data)
+		if err != nil {
+			c.Invalid = err.Error()
+		}
+		return c, nil // the first one counts
+	}
+	return ChildFact{}, nil
+}
+
+// parseSnapshot reads the metadata of a child. What it cannot read makes the
+// snapshot invalid; it never makes the session a normal one, because that would
+// widen what the child may do.
+func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
+	meta := gjson.ParseBytes(data)
+	if n := meta.Get("version"); n.Type != gjson.Number || n.Num != 1 {
+		return s, fmt.Errorf("its metadata has version %s, not 1", rawOrMissing(n))
+	}
+	snap := meta.Get("resourceSnapshot")
+	if n := snap.Get("version"); n.Type != gjson.Number || n.Num != 1 {
+		return s, fmt.Errorf("its snapshot has version %s, not 1", rawOrMissing(n))
+	}
+	if s.Append, err = stringList(snap, "appendSystemPrompt"); err != nil {
+		return s, err
+	}
+	names, err := stringList(snap, "tools")
+	if err != nil {
+		return s, err
+	}
+	s.LoadSkills, s.LoadExtensions = snap.Get("loadSkills").Bool(), snap.Get("loadExtensions").Bool()
+	if exact := snap.Get("exactSystemPrompt"); exact.Type == gjson.String {
+		text := exact.String()
+		s.Exact = &text
+	} else if exact.Exists() && exact.Type != gjson.Null {
+		return s, fmt.Errorf("its exactSystemPrompt is no string")
+	}
+	s.Tools = []string{}
+	for _, n := range names {
+		if n == "powershell" {
+			n = "bash" // the canonical name; older children stored the other
+		}
+		switch {
+		case n == "":
+			return s, fmt.Errorf("its tools hold an empty name")
+		case slices.Contains(reserved[:], n):
+			return s, fmt.Errorf("its tools hold the control tool %q", n)
+		case !toolselect.IsBuiltin(n) && !s.LoadExtensions:
+			return s, fmt.Errorf("its tools hold %q, which is no built-in tool, and its extensions are off", n)
+		case !slices.Contains(s.Tools, n):
+			s.Tools = append(s.Tools, n)
+		}
+	}
+	return s, nil
+}
+
+func stringList(v gjson.Result, key string) ([]string, error) {
+	list := v.Get(key)
+	if !list.IsArray() {
+		return nil, fmt.Errorf("its %s is %s, not a list", key, rawOrMissing(list))
+	}
+	out := []string{}
+	for _, item := range list.Array() {
+		if item.Type != gjson.String {
+			return nil, fmt.Errorf("its %s holds %s, which is no string", key, rawOrMissing(item))
+		}
+		out = append(out, item.String())
+	}
+	return out, nil
+}
+
+func rawOrMissing(v gjson.Result) string {
+	const show = 40
+	switch {
+	case !v.Exists():
+		return "missing"
+	case len(v.Raw) > show:
+		return v.Raw[:show] + "…"
+	}
+	return v.Raw
+}
+
+// findDeclared replays the declarations of the whole branch, as pi does on
+// resume; what a compaction repeats of them says nothing new. They count only if one
+// of them is newer than our last receipt: what stands before it is our own echo
+// of a policy that the file decides without it.
+func findDeclared(v View) (Declared, error) {
+	branch, err := v.Branch(v.Leaf())
+	if err != nil {
+		return Declared{}, err
+	}
+	var d Declared
+	var state message.Replay
+	for _, e := range branch.Entries {
+		switch {
+		case e.Type == session.TypeCustom && e.CustomType == ReceiptType:
+			d.Ours = d.Ours || d.Counts
+			d.Counts, d.Entry = false, ""
+			continue
+		case e.Type == session.TypeMessage && e.Role == "system", e.Type == typeActiveTools:
+		default:
+			continue
+		}
+		p, err := v.Decode(e)
+		if err != nil {
+			return Declared{}, err
+		}
+		if declares(p, &state) {
+			d.Counts, d.Entry = true, e.ID
+		}
+	}
+	d.Ours = d.Ours && !d.Counts
+	for _, name := range state.ToolNames() {
+		if name == "powershell" {
+			name = "bash"
+		}
+		if !toolselect.IsBuiltin(name) {
+			d.Unknown = append(d.Unknown, name)
+		} else if !slices.Contains(d.Tools, name) {
+			d.Tools = append(d.Tools, name)
+		}
+	}
+	return d, nil
+}
+
+// declares folds an entry into the replay and tells whether it says anything
+// about tools. The first system message of a branch does even without naming
+// one: for pi it declares that there are none.
+func declares(p session.Payload, state *message.Replay) bool {
+	switch p := p.(type) {
+	case session.MessagePayload:
+		sys, ok := p.Message.(*message.System)
+		if !ok {
+			return false
+		}
+		first := !state.Declared
+		state.Apply(sys)
+		return first || len(sys.ToolsAdded)+len(sys.ToolsRemoved) > 0
+	case session.Unknown: // active_tools_change
+		names := gjson.GetBytes(p.Raw, "activeToolNames")
+		if !names.IsArray() {
+			return false
+		}
+		state.Tools, state.Declared = nil, true
+		for _, n := range names.Array() {
+			if n.Type == gjson.String {
+				state.Tools = append(state.Tools, message.ToolDeclaration{Name: n.String()})
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package wrapper
+
+import (
+	_ "embed"
+	"path/filepath"
+	"strings"
+
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/policy"
+)
+
+//go:embed prose/preamble.md
+var preamble string
+
+//go:embed prose/rules.md
+var closingRules string
+
+//go:embed prose/context.md
+var contextLead string
+
+// describer is a tool that brings its own line for the head.
+type describer interface {
+	Snippet() string
+	Guidelines() []string
+}
+
+// compose makes the head of a normal session: sections in pi's order, joined by
+// one blank line, from the tools that are in effect. A tool that is not in
+// effect is not named anywhere.
+func compose(p policy.Policy, tools []agent.Tool, res Resources, cwd string) []byte {
+	var parts []string
+	section := func(name, text string) {
+		parts = append(parts, "<"+name+">\n"+strings.TrimRight(text, "\n")+"\n</"+name+">")
+	}
+	if res.System != nil {
+		parts = append(parts, res.System.Text)
+	} else {
+		parts = append(parts, strings.TrimSpace(preamble))
+		section("tools", toolLines(tools))
+		section("rules", ruleLines(tools))
+	}
+	var added []string
+	if text := p.Prompt.Text(); text != "" {
+		added = append(added, text)
+	}
+	if res.Append != nil {
+		added = append(added, res.Append.Text)
+	}
+	if len(added) > 0 {
+		section("addendum", strings.Join(added, "\n\n"))
+	}
+	if len(res.ContextFiles) > 0 {
+		section("project_context", contextText(res))
+	}
+	section("cwd", filepath.ToSlash(cwd))
+	return []byte(strings.Join(parts, "\n\n"))
+}
+
+func toolLines(tools []agent.Tool) string {
+	var lines []string
+	for _, t := range tools {
+		name := t.Declaration().Name
+		if d, ok := t.(describer); ok && d.Snippet() != "" {
+			lines = append(lines, "- "+name+": "+d.Snippet())
+		}
+	}
+	if len(lines) == 0 {
+		return "(none)"
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ruleLines are the tools' own rules in the order of the tools, then the closing
+// ones; a rule that two tools bring is named once.
+func ruleLines(tools []agent.Tool) string {
+	var lines []string
+	seen := map[string]bool{}
+	add := func(rule string) {
+		rule = strings.TrimSpace(rule)
+		if rule != "" && !seen[rule] {
+			seen[rule] = true
+			lines = append(lines, "- "+strings.TrimPrefix(rule, "- "))
+		}
+	}
+	for _, t := range tools {
+		if d, ok := t.(describer); ok {
+			for _, rule := range d.Guidelines() {
+				add(rule)
+			}
+		}
+	}
+	for rule := range strings.Lines(closingRules) {
+		add(rule)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func contextText(res Resources) string {
+	parts := []string{strings.TrimSpace(contextLead)}
+	for _, f := range res.ContextFiles {
+		parts = append(parts, `<project_instructions path="`+f.Path+`">`+"\n"+f.Text+"\n</project_instructions>")
+	}
+	return strings.Join(parts, "\n\n")
+}

@@ -1,0 +1,154 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/piweb-go/piweb/agent"
+)
+
+// Events of a live session beyond those of its runs.
+const (
+	PromptDone    agent.EventType = "prompt_done"    // a prompt has ended, well or not
+	PromptError   agent.EventType = "prompt_error"   // it broke off after it was accepted
+	PolicyChanged agent.EventType = "policy_changed" // another selection is in force
+	EngineSwapped agent.EventType = "engine_swapped" // everything was loaded anew
+	Notice        agent.EventType = "notice"         // something a person should know
+	Gap           agent.EventType = "gap"            // events before this one are gone
+	Shutdown      agent.EventType = "session_shutdown"
+)
+
+// Event is an event with its number. Numbers begin at 1 and have no holes; they
+// go on when the engine is swapped.
+type Event struct {
+	Seq uint64 `json:"seq"`
+	agent.Event
+}
+
+// hubSize is how many events a hub remembers.
+const hubSize = 8192
+
+// hub keeps the last events of a session. Publishing never waits for anybody:
+// readers have a place in the ring, and one that falls too far behind is told of
+// the gap.
+type hub struct {
+	mu     sync.Mutex
+	ring   []Event
+	next   uint64        // number of the next event
+	wake   chan struct{} // closed at the next event
+	closed bool
+	subs   int
+}
+
+func newHub() *hub {
+	return &hub{ring: make([]Event, 0, 64), next: 1, wake: make(chan struct{})}
+}
+
+func (h *hub) publish(e agent.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	numbered := Event{h.next, e}
+	if len(h.ring) < hubSize {
+		h.ring = append(h.ring, numbered)
+	} else {
+		h.ring[(h.next-1)%hubSize] = numbered
+	}
+	h.next++
+	close(h.wake)
+	h.wake = make(chan struct{})
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.closed = true
+		close(h.wake)
+	}
+}
+
+// oldest is the number of the oldest event that is still there.
+func (h *hub) oldest() uint64 {
+	if n := uint64(len(h.ring)); h.next > n {
+		return h.next - n
+	}
+	return 1
+}
+
+// ErrEnded says that the session was closed and all its events were read.
+var ErrEnded = errors.New("the session was closed")
+
+// Subscription reads the events of a session. It is used by one goroutine.
+type Subscription struct {
+	h    *hub
+	at   uint64
+	once sync.Once
+}
+
+// subscribe begins at an event number; 0 begins with the next event.
+func (h *hub) subscribe(from uint64) *Subscription {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if from == 0 || from > h.next {
+		from = h.next
+	}
+	h.subs++
+	return &Subscription{h: h, at: from}
+}
+
+// Next waits for the next event. Where events are gone because the reader was
+// too slow, it is told so by one event of type Gap that has the number of the
+// last lost one. After the session's end it is ErrEnded.
+func (s *Subscription) Next(ctx context.Context) (Event, error) {
+	for {
+		s.h.mu.Lock()
+		oldest, next, wake, closed := s.h.oldest(), s.h.next, s.h.wake, s.h.closed
+		if s.at < oldest {
+			s.at = oldest
+			s.h.mu.Unlock()
+			return Event{oldest - 1, agent.Event{Type: Gap}}, nil
+		}
+		if s.at < next {
+			e := s.h.ring[(s.at-1)%hubSize]
+			s.at++
+			s.h.mu.Unlock()
+			return e, nil
+		}
+		s.h.mu.Unlock()
+		if closed {
+			return Event{}, ErrEnded
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		}
+	}
+}
+
+// Close ends the subscription. A session with subscribers is not closed for
+// being idle.
+func (s *Subscription) Close() {
+	s.once.Do(func() {
+		s.h.mu.Lock()
+		s.h.subs--
+		s.h.mu.Unlock()
+	})
+}
+
+func (h *hub) subscribers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.subs
+}
+
+// upcoming is the number that the next event will have.
+func (h *hub) upcoming() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.next
+}

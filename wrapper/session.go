@@ -1,0 +1,338 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/toolselect"
+)
+
+// State is what a live session is doing.
+type State string
+
+// The states of a live session.
+const (
+	Ready   State = "ready"   // nothing runs; the engine may not be built yet
+	Running State = "running" // a prompt runs
+	Failed  State = "failed"  // the engine could not be built; the next command tries again
+	Closed  State = "closed"
+)
+
+// Errors to match with errors.Is.
+var (
+	ErrRunning = errors.New("the session is running")
+	ErrChild   = errors.New("a subagent's tools are fixed by its profile")
+	ErrClosed  = errors.New("the session is closed")
+	ErrEmpty   = errors.New("the prompt is empty")
+)
+
+// Session is a live session. It is safe for concurrent use.
+type Session struct {
+	host Host
+	opts Options
+	log  *session.Session
+	hub  *hub
+	wish OpenOptions
+
+	mu     sync.Mutex // admission and changes
+	engine *engine    // nil until it is needed, or after a failed build
+
+	st     sync.Mutex // the fields below, held for moments only
+	state  State
+	cause  error // of Failed
+	policy policy.Policy
+	trail  policy.Trail
+	cwd    Folder
+	abort  context.CancelFunc
+	done   chan struct{} // closed when the running prompt has ended
+
+	used atomic.Int64 // Unix nanoseconds of the last use
+	life context.Context
+	end  context.CancelFunc
+}
+
+// engine is what exists under one policy.
+type engine struct {
+	loadout Loadout
+	chosen  Chosen
+	loop    *agent.Loop
+	cwd     string
+}
+
+// OpenOptions are the wishes of whoever opens a session.
+type OpenOptions struct {
+	// Tools are requested for a session that has no choice of its own; they are
+	// recorded at once. nil requests nothing.
+	Tools *[]string
+	// CWD replaces a working directory that is gone.
+	CWD string
+	// Model and Thinking replace the session's.
+	Model    string
+	Thinking string
+}
+
+func (o OpenOptions) request() policy.Request {
+	if o.Tools == nil {
+		return policy.Request{}
+	}
+	return policy.Request{Given: true, Tools: *o.Tools}
+}
+
+// newSession resolves the policy before anything is loaded, and records the
+// requested tools where they decide.
+func newSession(host Host, opts Options, log *session.Session, wish OpenOptions) (*Session, error) {
+	life, end := context.WithCancel(context.Background())
+	s := &Session{host: host, opts: opts, log: log, hub: newHub(), wish: wish, state: Ready, life: life, end: end}
+	s.touch()
+	s.cwd = workingFolder(log.Header().CWD, wish.CWD)
+	p, trail, err := s.resolve(wish.request())
+	if err == nil {
+		err = p.Err()
+	}
+	if err == nil && p.Source.By == policy.ByRequest {
+		if err = s.record(*wish.Tools); err == nil {
+			p, trail, err = s.resolve(policy.Request{})
+		}
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	s.policy, s.trail = p, trail
+	return s, nil
+}
+
+// record writes the requested tools down as the session's choice.
+func (s *Session) record(tools []string) error {
+	sel, err := toolselect.Pin(tools...)
+	if err != nil {
+		return err
+	}
+	entry, err := sel.Payload()
+	if err != nil {
+		return err
+	}
+	_, err = s.log.Commit(entry)
+	return err
+}
+
+// resolve decides the policy from the file as it is now.
+func (s *Session) resolve(r policy.Request) (policy.Policy, policy.Trail, error) {
+	facts, err := policy.Gather(s.log)
+	if err != nil {
+		return policy.Policy{}, nil, err
+	}
+	facts.Request = r
+	if facts.Settings, err = s.host.Settings(s.cwd.Path); err != nil {
+		return policy.Policy{}, nil, err
+	}
+	p, trail := policy.Resolve(facts)
+	return p, trail, nil
+}
+
+// Log is the session's file. Whoever appends to it beside the wrapper breaks
+// its promises; it is there to be read.
+func (s *Session) Log() *session.Session { return s.log }
+
+// ID is the session's id.
+func (s *Session) ID() string { return s.log.ID() }
+
+// State tells what the session is doing, and why it failed if it did.
+func (s *Session) State() (State, error) {
+	s.st.Lock()
+	defer s.st.Unlock()
+	return s.state, s.cause
+}
+
+// Policy is the policy in force, and why it is.
+func (s *Session) Policy() (policy.Policy, policy.Trail) {
+	s.st.Lock()
+	defer s.st.Unlock()
+	return s.policy, s.trail
+}
+
+// Folder is where the session works.
+func (s *Session) Folder() Folder {
+	s.st.Lock()
+	defer s.st.Unlock()
+	return s.cwd
+}
+
+// Subscribe reads the session's events from a number on; 0 begins with the next
+// one.
+func (s *Session) Subscribe(from uint64) *Subscription {
+	s.touch()
+	return s.hub.subscribe(from)
+}
+
+func (s *Session) touch() { s.used.Store(time.Now().UnixNano()) }
+
+func (s *Session) setState(state State, cause error) {
+	s.st.Lock()
+	defer s.st.Unlock()
+	if s.state != Closed {
+		s.state, s.cause = state, cause
+	}
+}
+
+// Input is what a user sends.
+type Input struct {
+	Text string
+}
+
+// Turn is a prompt that was accepted.
+type Turn struct {
+	// Entry holds the user's message; it is durable.
+	Entry session.ID
+	// Seq is the number of the first event of the run.
+	Seq  uint64
+	done chan struct{}
+	err  error
+}
+
+// Wait waits until the prompt has ended. The error is for what could not be
+// recorded; a failed answer is in the file.
+func (t *Turn) Wait(ctx context.Context) error {
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Prompt is the one door for what a user says. When it returns, the prompt is
+// in the file, durable, and runs. It is refused while another one runs.
+func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
+	s.touch()
+	if strings.TrimSpace(in.Text) == "" {
+		return nil, ErrEmpty
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.idle("a prompt"); err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	text := strings.ToValidUTF8(in.Text, "\uFFFD")
+	accepted, err := s.engine.loop.Accept(&message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()})
+	if err != nil {
+		return nil, err
+	}
+	return s.start(accepted), nil
+}
+
+// start runs an accepted prompt in the background, under the session's life and
+// not under the caller's.
+func (s *Session) start(accepted agent.Accepted) *Turn {
+	run, abort := context.WithCancel(s.life)
+	t := &Turn{Entry: accepted.EntryID(), done: make(chan struct{}), Seq: s.hub.upcoming()}
+	s.st.Lock()
+	s.state, s.cause, s.abort, s.done = Running, nil, abort, t.done
+	s.st.Unlock()
+	s.log.Hold()
+	loop := s.engine.loop
+	go func() {
+		defer abort()
+		t.err = loop.Run(run, accepted)
+		s.log.Release()
+		s.touch()
+		s.setState(Ready, nil)
+		if t.err != nil {
+			s.hub.publish(agent.Event{Type: PromptError, Error: t.err.Error()})
+		}
+		s.hub.publish(agent.Event{Type: PromptDone})
+		close(t.done)
+	}()
+	return t
+}
+
+// idle refuses what cannot be done while a prompt runs or after the end.
+func (s *Session) idle(what string) error {
+	switch state, _ := s.State(); state {
+	case Running:
+		return fmt.Errorf("%w: %s has to wait until the running prompt has ended, or until it is stopped", ErrRunning, what)
+	case Closed:
+		return ErrClosed
+	}
+	return nil
+}
+
+// Abort stops the running prompt, if there is one, and tells whether there was.
+// What was answered so far is kept. It does not wait for the end.
+func (s *Session) Abort() bool {
+	s.touch()
+	s.st.Lock()
+	defer s.st.Unlock()
+	if s.state != Running {
+		return false
+	}
+	s.abort()
+	return true
+}
+
+// Request is what the next turn would send, built and not sent.
+func (s *Session) Request(ctx context.Context) (agent.Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.idle("this"); err != nil {
+		return agent.Request{}, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return agent.Request{}, err
+	}
+	return s.engine.loop.Request()
+}
+
+// Model is the model of the engine, or of none yet.
+func (s *Session) Model() (agent.ModelInfo, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine == nil {
+		return agent.ModelInfo{}, false
+	}
+	return s.engine.chosen.Model.Info(), true
+}
+
+// close ends the session: the running prompt is aborted and waited for, the file
+// is given back. With onlyIdle it does nothing to a session that is in use, and
+// says so.
+func (s *Session) close(onlyIdle func() bool) (closed bool, err error) {
+	s.mu.Lock()
+	if onlyIdle != nil && !onlyIdle() {
+		s.mu.Unlock()
+		return false, nil
+	}
+	s.st.Lock()
+	if s.state == Closed {
+		s.st.Unlock()
+		s.mu.Unlock()
+		return true, nil
+	}
+	var done chan struct{}
+	if s.state == Running {
+		s.abort()
+		done = s.done
+	}
+	s.state = Closed
+	s.st.Unlock()
+	s.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+	s.end()
+	s.hub.publish(agent.Event{Type: Shutdown})
+	s.hub.close()
+	return true, s.log.Close()
+}
