@@ -28,6 +28,36 @@ func Open(path string, opts Options) (*Session, error) {
 	return s, nil
 }
 
+// headerLimit is how far into a file its header is looked for, in bytes. pi
+// looks as far.
+const headerLimit = 1 << 20
+
+// ReadHeader reads the header of a file without the rest.
+func ReadHeader(path string) (Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Header{}, openError(path, err)
+	}
+	defer f.Close()
+	s := &Session{path: path, file: f, byID: map[ID]int{}, twins: map[ID][]int{}}
+	err = lines(section{s, headerLimit}, 0, 1, func(l line) error {
+		if err := s.scanLine(l); err != nil {
+			return err
+		}
+		if s.header.Raw != nil || s.refused {
+			return io.EOF // far enough
+		}
+		return nil
+	})
+	if err != nil && err != io.EOF {
+		return Header{}, fmt.Errorf("%s: read header: %w", path, err)
+	}
+	if s.header.Raw == nil {
+		return Header{}, &FormatError{path, 1, "the first record is no session header", "name another file"}
+	}
+	return s.header, nil
+}
+
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
