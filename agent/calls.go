@@ -96,6 +96,7 @@ func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.
 	if b.ArgumentsError != "" {
 		return no("Not run: %s.", b.ArgumentsError)
 	}
+	call.Arguments = fit(t, call.Arguments)
 	if err := tool.Check(t.Declaration(), call.Arguments); err != nil {
 		return no("Not run: %s.", err)
 	}
@@ -108,6 +109,17 @@ func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.
 		}
 	}
 	return nil
+}
+
+// fit turns arguments into what the tool asks for where models are known to
+// slip; a tool may know its own slips better.
+func fit(t Tool, args json.RawMessage) json.RawMessage {
+	if p, ok := t.(interface {
+		Prepare(json.RawMessage) json.RawMessage
+	}); ok {
+		return p.Prepare(args)
+	}
+	return tool.Coerce(t.Declaration(), args)
 }
 
 // judge asks one gate, and a person where the gate says so. It returns why the

@@ -249,7 +249,7 @@ func (l *Loop) request() (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	return Request{Head: l.cfg.Head, Messages: history(c.Messages, l.cfg.Model.Info()), Tools: l.decls, Thinking: l.cfg.Thinking}, nil
+	return Request{Head: l.cfg.Head, Messages: History(c.Messages, l.cfg.Model.Info()), Tools: l.decls, Thinking: l.cfg.Thinking}, nil
 }
 
 // recordReceipt writes down what the request carries, before it is sent.

@@ -487,7 +487,7 @@ func TestCase012(t *testing.T) {
 		t.Fatal(err)
 	}
 	var texts []string
-	for _, m := range history(c.Messages, ModelInfo{}) {
+	for _, m := range History(c.Messages, ModelInfo{}) {
 		u, ok := m.(*message.User)
 		if !ok {
 			t.Fatalf("a message of role %s", m.Role())
@@ -536,7 +536,7 @@ func TestHistoryIsRepairedForTheRequest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, m := range history(c.in, ModelInfo{Provider: "test"}) {
+			for _, m := range History(c.in, ModelInfo{Provider: "test"}) {
 				switch m := m.(type) {
 				case *message.User:
 					got = append(got, "user "+m.Content.PlainText())

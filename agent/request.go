@@ -14,11 +14,11 @@ var compactionLead string
 //go:embed prose/branch.md
 var branchLead string
 
-// history turns a context into messages for a model: custom messages and
+// History turns a context into messages for a model: custom messages and
 // summaries become user text, system messages are left out (the head is the
 // loadout's), and blocks that no provider knows are dropped. Then the order of
 // calls and results is repaired. Nothing of the context itself is changed.
-func history(msgs []message.Message, info ModelInfo) []message.Message {
+func History(msgs []message.Message, info ModelInfo) []message.Message {
 	var out []message.Message
 	for _, m := range msgs {
 		switch m := m.(type) {

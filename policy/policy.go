@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/piweb-go/piweb/chatonly"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
 )
@@ -171,7 +172,7 @@ func (p Policy) Admits(t Tool) (ok bool, why string) {
 var reserved = [...]string{"Agent", "get_subagent_result", "steer_subagent"}
 
 // everything is what a normal session may load.
-var everything = Loads{ContextFiles: true, SystemPrompt: true, AppendPrompt: true, Skills: true, Templates: true, Extensions: true, MCP: true}
+var everything = loadsBut(chatonly.Switches{})
 
 // builtinDefault is pi's default set.
 func builtinDefault() []string {

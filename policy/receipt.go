@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
@@ -90,6 +92,30 @@ func (r Receipt) key() string {
 	r.System.Text = nil
 	raw, _ := message.Marshal(r)
 	return string(raw)
+}
+
+// Changes says in words what a receipt says that the last one did not.
+func (r Receipt) Changes(last Receipt) string {
+	var changed []string
+	if r.Policy != last.Policy {
+		changed = append(changed, "the policy")
+	}
+	if r.System.SHA256 != last.System.SHA256 {
+		changed = append(changed, "the head")
+	}
+	if !slices.Equal(r.Sources, last.Sources) && r.System.SHA256 == last.System.SHA256 {
+		changed = append(changed, "the sources")
+	}
+	if !slices.Equal(r.Tools, last.Tools) {
+		changed = append(changed, "the tools")
+	}
+	if r.Model != last.Model {
+		changed = append(changed, "the model")
+	}
+	if len(changed) == 0 {
+		return "nothing new: the last receipt holds for the next request"
+	}
+	return "a new receipt is written: " + strings.Join(changed, ", ") + " changed"
 }
 
 // Ledger knows the receipts of a file: it decides whether the next one says

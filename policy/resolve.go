@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/piweb-go/piweb/chatonly"
 	"github.com/piweb-go/piweb/toolselect"
 )
 
@@ -128,7 +129,11 @@ func resolveChild(c ChildFact) (Policy, Trail) {
 	s := c.Snapshot
 	p := Policy{Kind: Child, Source: src, Tools: slices.Clone(s.Tools),
 		Loads: Loads{ContextFiles: true, SystemPrompt: true, Skills: s.LoadSkills, Templates: s.LoadSkills, Extensions: s.LoadExtensions, MCP: s.LoadExtensions}}
-	switch chat := len(s.Tools) == 0 && !s.LoadSkills && !s.LoadExtensions; {
+	chat := len(s.Tools) == 0 && !s.LoadSkills && !s.LoadExtensions
+	if chat {
+		p.Loads = loadsBut(chatonly.OffForChild())
+	}
+	switch {
 	case s.Exact != nil:
 		p.Prompt = ExactText(*s.Exact)
 	case chat && len(s.Append) > 0:
@@ -144,9 +149,17 @@ func resolveChild(c ChildFact) (Policy, Trail) {
 	return p, Trail{{BySnapshot, true, "a subagent: " + describeTools(p.Tools)}}
 }
 
+// loadsBut is everything but what is off.
+func loadsBut(off chatonly.Switches) Loads {
+	return Loads{
+		ContextFiles: !off.NoContextFiles, SystemPrompt: !off.NoSystem, AppendPrompt: !off.NoAppendSystem,
+		Skills: !off.NoSkills, Templates: !off.NoTemplates, Extensions: !off.NoExtensions, MCP: !off.NoMCPServers,
+	}
+}
+
 func pinned(tools []string, src Source) Policy {
 	if len(tools) == 0 {
-		return Policy{Kind: ChatOnly, Source: src, Tools: []string{}, Loads: Loads{ContextFiles: true}, Prompt: ContextFiles()}
+		return Policy{Kind: ChatOnly, Source: src, Tools: []string{}, Loads: loadsBut(chatonly.Off()), Prompt: ContextFiles()}
 	}
 	return Policy{Kind: Pinned, Source: src, Tools: tools, Loads: everything, Prompt: Composed("")}
 }

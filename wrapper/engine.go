@@ -23,10 +23,10 @@ type Folder struct {
 // ErrFolder says that a session has no folder to work in.
 var ErrFolder = errors.New("the session's working folder is not there")
 
-// workingFolder decides where a session works: in the folder of its header, and
+// WorkingFolder decides where a session works: in the folder of its header, and
 // where that is gone, in the one that the caller names. No folder is made, and
 // the header stays as it is.
-func workingFolder(header, asked string) Folder {
+func WorkingFolder(header, asked string) Folder {
 	f := Folder{Header: header}
 	if isDir(header) && filepath.IsAbs(header) {
 		f.Path = header

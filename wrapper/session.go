@@ -93,7 +93,7 @@ func newSession(host Host, opts Options, log *session.Session, wish OpenOptions)
 	life, end := context.WithCancel(context.Background())
 	s := &Session{host: host, opts: opts, log: log, hub: newHub(), wish: wish, state: Ready, life: life, end: end}
 	s.touch()
-	s.cwd = workingFolder(log.Header().CWD, wish.CWD)
+	s.cwd = WorkingFolder(log.Header().CWD, wish.CWD)
 	p, trail, err := s.resolve(wish.request())
 	if err == nil {
 		err = p.Err()

@@ -10,8 +10,9 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/piweb-go/piweb/agent"
@@ -36,17 +37,19 @@ type Factory func(Spec) (agent.Model, error)
 // after it was handed to piweb.New.
 type Registry map[string]Factory
 
-// Open builds the client for spec, or says which wires are there.
-func (r Registry) Open(spec Spec) (agent.Model, error) {
-	f, ok := r[spec.Info.API]
-	if !ok {
-		apis := make([]string, 0, len(r))
-		for api := range r {
-			apis = append(apis, api)
-		}
-		sort.Strings(apis)
-		return nil, fmt.Errorf("model %s speaks %q, which is not registered (registered: %s)",
-			spec.Info, spec.Info.API, strings.Join(apis, ", "))
+// Speaks says which wires are there if the model's is not.
+func (r Registry) Speaks(info agent.ModelInfo) error {
+	if _, ok := r[info.API]; ok {
+		return nil
 	}
-	return f(spec)
+	apis := slices.Sorted(maps.Keys(r))
+	return fmt.Errorf("model %s speaks %q, which is not registered (registered: %s)", info, info.API, strings.Join(apis, ", "))
+}
+
+// Open builds the client for spec.
+func (r Registry) Open(spec Spec) (agent.Model, error) {
+	if err := r.Speaks(spec.Info); err != nil {
+		return nil, err
+	}
+	return r[spec.Info.API](spec)
 }

@@ -1,0 +1,178 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+
+	"github.com/piweb-go/piweb/message"
+)
+
+// Read is the tool read: text files, by line.
+type Read struct {
+	described
+	opts Options
+}
+
+// NewRead builds the tool read.
+func NewRead(opts Options) *Read {
+	return &Read{described: describe("read"), opts: opts.withDefaults()}
+}
+
+// Sequential is false: reading disturbs nobody.
+func (t *Read) Sequential() bool { return false }
+
+// Prepare accepts the other names that models give to path.
+func (t *Read) Prepare(args json.RawMessage) json.RawMessage {
+	return Coerce(t.decl, renamePath(args))
+}
+
+type readArgs struct {
+	Path   string   `json:"path"`
+	Offset *float64 `json:"offset"` // lines, from 1
+	Limit  *float64 `json:"limit"`  // lines
+}
+
+// lines turns the arguments into a range. An offset before the file begins
+// with the file; a limit below one line is one line.
+func (a readArgs) lines() lineRange {
+	part := lineRange{end: -1}
+	if a.Offset != nil {
+		part.first = max(0, wholeNumber(*a.Offset)-1)
+	}
+	if a.Limit != nil {
+		part.end = part.first + max(1, wholeNumber(*a.Limit))
+	}
+	return part
+}
+
+// wholeNumber rounds towards zero, within what adds up without overflow.
+func wholeNumber(f float64) int {
+	const bound = 1 << 52
+	if math.IsNaN(f) {
+		return 0
+	}
+	return int(max(-bound, min(bound, f)))
+}
+
+// Run shows the file.
+func (t *Read) Run(ctx context.Context, call *Call) (Result, error) {
+	var args readArgs
+	if failed, ok := decodeArgs(t, call, &args); !ok {
+		return failed, nil
+	}
+	if args.Path == "" {
+		return Error("read: path is empty. Name the file to read."), nil
+	}
+	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
+	f, err := openForReading(path)
+	if err != nil {
+		return Error(fmt.Sprintf("Cannot read %s: %s", args.Path, explainRead(err, path))), nil
+	}
+	defer f.Close()
+
+	start := make([]byte, sniffBytes)
+	n, err := io.ReadFull(f, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Error(fmt.Sprintf("Cannot read %s: %s", args.Path, reason(err))), nil
+	}
+	start = start[:n]
+	if mime := pictureType(start); mime != "" {
+		return Error(fmt.Sprintf("%s is a picture (%s). Pictures are not shown yet; use bash with a program that describes or converts it.",
+			args.Path, mime)), nil
+	}
+
+	part := args.lines()
+	found, err := selectLines(ctx, io.MultiReader(bytes.NewReader(start), f), part)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Error(fmt.Sprintf("Reading %s was stopped before it was done.", args.Path)), nil
+		}
+		return Error(fmt.Sprintf("Cannot read %s: %s", args.Path, reason(err))), nil
+	}
+	if part.first >= found.fileLines {
+		return Error(fmt.Sprintf("Cannot read %s from line %d: the file has %s. Choose an offset from 1 to %d.",
+			args.Path, part.first+1, plural(found.fileLines, "line"), found.fileLines)), nil
+	}
+	return readResult(args.Path, part, found)
+}
+
+// readResult puts the note under the text that says how to go on.
+func readResult(name string, part lineRange, found selection) (Result, error) {
+	shown := found.shown
+	first := part.first + 1
+	if !shown.Truncated {
+		text := shown.Content
+		if part.end >= 0 && part.end < found.fileLines {
+			text += fmt.Sprintf("\n\n[Lines %d-%d of %d, as limited; %s more. Go on with offset=%d.]",
+				first, part.end, found.fileLines, plural(found.fileLines-part.end, "line"), part.end+1)
+		}
+		return Text(text), nil
+	}
+
+	var text string
+	last := first + shown.OutputLines - 1
+	switch {
+	case shown.FirstLineExceedsLimit:
+		text = fmt.Sprintf("[Line %d alone has %s, more than the %s that fit. See a part of it with bash: sed -n '%dp' %s | head -c %d]",
+			first, formatSize(found.firstLineBytes), formatSize(MaxBytes), first, shellQuote(name), MaxBytes)
+	case shown.TruncatedBy == CutLines:
+		text = fmt.Sprintf("%s\n\n[Lines %d-%d of %d. Go on with offset=%d.]",
+			shown.Content, first, last, found.fileLines, last+1)
+	default:
+		text = fmt.Sprintf("%s\n\n[Lines %d-%d of %d; %s is the most at once. Go on with offset=%d.]",
+			shown.Content, first, last, found.fileLines, formatSize(MaxBytes), last+1)
+	}
+	details, err := message.Marshal(struct {
+		Truncation Truncation `json:"truncation"`
+	}{shown})
+	if err != nil {
+		return Result{}, err
+	}
+	result := Text(text)
+	result.Details = details
+	return result, nil
+}
+
+// errNotAFile is for what is neither a file nor a folder: opening a pipe would
+// wait for a writer, and a device may have no end.
+var errNotAFile = errors.New("neither a file nor a folder")
+
+// errFolder is for a folder where a file is asked for.
+var errFolder = errors.New("a folder")
+
+// openForReading opens a regular file.
+func openForReading(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.IsDir():
+		return nil, errFolder
+	case !info.Mode().IsRegular():
+		return nil, errNotAFile
+	}
+	return os.Open(path)
+}
+
+// explainRead says why a file cannot be read and what to try.
+func explainRead(err error, path string) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no file %s. Check the name with ls.", path)
+	case errors.Is(err, errFolder):
+		return "it is a folder. List it with ls, or name a file in it."
+	case errors.Is(err, errNotAFile):
+		return "it is a device, a pipe or a socket. Name a regular file."
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("%s. This process may not read %s.", reason(err), path)
+	}
+	return fmt.Sprintf("%s (%s).", reason(err), path)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/toolselect"
+	"github.com/spf13/cobra"
+)
+
+//go:embed demo
+var demoProject embed.FS
+
+// demoSession is one of the sessions that the demo makes.
+type demoSession struct {
+	name    string
+	tools   *[]string
+	prompts []string
+	clear   bool // take the choice back before the last prompt
+}
+
+func demoSessions() []demoSession {
+	pinned, none := []string{"read", "ls"}, []string{}
+	return []demoSession{
+		{name: "nothing chosen: the settings decide", prompts: []string{"list .", "read greet.go"}},
+		{name: "pinned: it may read and list, nothing else", tools: &pinned, prompts: []string{"read README.md", "run `go version`"}},
+		{name: "taken back: it was pinned once", tools: &pinned, prompts: []string{"read README.md", "list ."}, clear: true},
+		{name: "Chat Only: no tools, and only AGENTS.md as prompt", tools: &none, prompts: []string{"what may you do here?", "read README.md"}},
+	}
+}
+
+func (a *app) demo(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
+	dir := "piweb-demo"
+	if len(args) > 0 {
+		dir = args[0]
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if err := writeProject(dir); err != nil {
+		return err
+	}
+	a.printf("The project is in %s.\n\n", dir)
+	var first string
+	for _, d := range demoSessions() {
+		s, err := makeDemo(cmd.Context(), rt, dir, d)
+		if err != nil {
+			return fmt.Errorf("make the session %q: %w", d.name, err)
+		}
+		a.printf("  %s\n    %s\n", d.name, s)
+		first = s
+	}
+	a.printf("\nThey are made with the offline model, which is no real model. Try:\n\n")
+	a.printf("  piweb sessions list\n  piweb explain %q\n  piweb run --session %q \"read greet.go\"\n  piweb tools %q --set read\n", first, first, first)
+	return nil
+}
+
+// writeProject copies the demo project into a new folder.
+func writeProject(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists already and was left alone; name another folder: piweb sessions demo DIR", dir)
+		}
+		return fmt.Errorf("make the demo project: %w", err)
+	}
+	project, err := fs.Sub(demoProject, "demo")
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, project); err != nil {
+		return fmt.Errorf("make the demo project: %w", err)
+	}
+	// A file of this name in our own tree would be taken for a Go package.
+	return os.Rename(filepath.Join(dir, "greet.go.txt"), filepath.Join(dir, "greet.go"))
+}
+
+func makeDemo(ctx context.Context, rt *piweb.Runtime, dir string, d demoSession) (path string, err error) {
+	s, err := rt.Create(ctx, dir, piweb.OpenOptions{Tools: d.tools, Model: piweb.OfflineModel})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, rt.Release(s)) }()
+	if _, err := s.Log().Append(session.SessionInfo{Name: d.name}); err != nil {
+		return "", err
+	}
+	for i, text := range d.prompts {
+		if d.clear && i == len(d.prompts)-1 {
+			if _, err := s.SetTools(ctx, toolselect.Clear()); err != nil {
+				return "", err
+			}
+		}
+		turn, err := s.Prompt(ctx, piweb.Input{Text: text})
+		if err != nil {
+			return "", err
+		}
+		if err := turn.Wait(ctx); err != nil {
+			return "", err
+		}
+	}
+	return s.Log().Path(), nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// The longer texts stand beside the code.
+var (
+	//go:embed help/root.md
+	helpRoot string
+	//go:embed help/examples.md
+	helpRootExamples string
+	//go:embed help/exit-codes.md
+	helpExitCodes string
+	//go:embed help/run.md
+	helpRun string
+	//go:embed help/tools.md
+	helpTools string
+	//go:embed help/explain.md
+	helpExplain string
+	//go:embed help/demo.md
+	helpDemo string
+)
+
+// welcome is what the program says without a command.
+func (a *app) welcome(ctx context.Context) error {
+	rt, err := a.runtime()
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	infos, err := rt.Sessions(ctx, cwd())
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", helpRoot)
+	if len(infos) == 0 {
+		a.printf("There are no sessions in %s yet. To try it without an account, a key or a network:\n\n", rt.SessionRoot(cwd()).Dir)
+		a.printf("  piweb sessions demo                   write a small project and a session of each kind\n")
+		a.printf("  piweb run \"what is in this folder?\"   start a session here\n")
+	} else {
+		a.printf("%d sessions are in %s. The newest:\n\n", len(infos), rt.SessionRoot(cwd()).Dir)
+		a.printInfos(infos[:min(len(infos), 5)])
+		a.printf("\n  piweb explain %s   what it may do, and why\n", shortID(infos[0].ID))
+		a.printf("  piweb run --session %s \"…\"   go on with it\n", shortID(infos[0].ID))
+	}
+	a.printf("\n`piweb --help` lists the commands.\n")
+	return nil
+}
+
+// version is set by the linker for releases.
+var version = ""
+
+func (a *app) versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "version", Short: "Say which piweb this is", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v, revision := version, ""
+			if info, ok := debug.ReadBuildInfo(); ok {
+				if v == "" {
+					v = info.Main.Version
+				}
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						revision = s.Value
+					}
+				}
+			}
+			if v == "" {
+				v = "(devel)"
+			}
+			if a.json {
+				return a.printJSON(map[string]string{"version": v, "revision": revision})
+			}
+			a.printf("piweb %s\n", v)
+			if revision != "" {
+				a.printf("revision %s\n", revision)
+			}
+			return nil
+		},
+	}
+	a.addJSON(cmd, "print a JSON object")
+	return cmd
+}

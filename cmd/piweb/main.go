@@ -1,0 +1,123 @@
+// Command piweb opens the session files of pi, goes on with them under the
+// policy that they carry, and explains what it does.
+//
+// Here is only what a terminal needs: flags, help, printing, signals, exit
+// codes. Whatever a command does is done by package piweb and the rooms below
+// it, so that a Go program can do the same.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent/model"
+	"github.com/piweb-go/piweb/agent/model/offline"
+	"github.com/piweb-go/piweb/agent/model/openai"
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// app is one run of the program.
+type app struct {
+	stdin    io.Reader
+	out, err io.Writer
+
+	agentDir   string
+	sessionDir string
+	json       bool
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, out: stdout, err: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	p := classify(err)
+	var quiet silent
+	if !errors.As(err, &quiet) {
+		a.printProblem(p, err)
+	}
+	return p.exit
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "piweb",
+		Short:         "Sessions of coding agents that stay what they were",
+		Long:          helpRoot,
+		Example:       helpRootExamples,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.welcome(cmd.Context()) },
+	}
+	root.PersistentFlags().StringVar(&a.agentDir, "agent-dir", "", "pi's agent directory (default $PI_CODING_AGENT_DIR, else ~/.pi/agent)")
+	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.explainCommand(), a.versionCommand())
+	root.SetUsageTemplate(root.UsageTemplate() + "\n" + helpExitCodes)
+	return root
+}
+
+// runtime opens the library as the flags say.
+func (a *app) runtime() (*piweb.Runtime, error) {
+	return piweb.New(piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers()})
+}
+
+// providers are the wires that this program speaks.
+func providers() model.Registry {
+	return model.Registry{offline.API: offline.New, openai.API: openai.New}
+}
+
+// withRuntime runs a command that needs the library.
+func (a *app) withRuntime(f func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		rt, err := a.runtime()
+		if err != nil {
+			return err
+		}
+		err = f(cmd, rt, args)
+		return errors.Join(err, rt.Close())
+	}
+}
+
+// wantArgs is cobra.ExactArgs with an error that says what is missing.
+func wantArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usage("%s wants %s; %d arguments were given", cmd.CommandPath(), what, len(args))
+	}
+}
+
+// addJSON gives a command the flag --json.
+func (a *app) addJSON(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&a.json, "json", false, what)
+}
+
+// cwd is where the program was started.
+func cwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+func (a *app) notef(format string, args ...any)  { fmt.Fprintf(a.err, format, args...) }

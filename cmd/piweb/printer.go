@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// printer shows the events of one prompt: answers on standard output, what the
+// model does and what a person should know on standard error.
+type printer struct {
+	a       *app
+	s       *piweb.Session
+	shown   map[int]int // bytes of each text block that were printed
+	dirty   bool        // the last line of the answer is open
+	aborted bool
+	failure string
+	header  bool
+}
+
+func newPrinter(a *app, s *piweb.Session) *printer {
+	p := &printer{a: a, s: s, shown: map[int]int{}}
+	if a.json {
+		a.printJSONLine(s.Log().Header().Raw)
+	}
+	return p
+}
+
+func (p *printer) print(e wrapper.Event) {
+	p.note(e)
+	if p.a.json {
+		p.a.printJSONLine(e)
+		return
+	}
+	switch e.Type {
+	case agent.MessageStart:
+		p.shown = map[int]int{}
+	case agent.MessageEvent:
+		if e.Update.Type == "text_delta" {
+			p.text(e.Update.ContentIndex, e.Update.Delta)
+		}
+	case agent.MessageEnd:
+		p.rest(e.Message)
+	case agent.ToolStart:
+		p.endLine()
+		p.a.notef("• %s %s\n", e.ToolName, clip(string(e.Args), 100))
+	case agent.ToolEnd:
+		if e.IsError {
+			p.a.notef("  failed: %s\n", clip(e.Result.Content.PlainText(), 200))
+		}
+	case wrapper.Notice, wrapper.EngineSwapped:
+		p.a.notef("note: %s\n", e.Reason)
+	case wrapper.Gap:
+		p.a.notef("note: some events were lost here; the session file has everything\n")
+	}
+}
+
+// note keeps what decides the exit code.
+func (p *printer) note(e wrapper.Event) {
+	if e.Aborted != nil {
+		p.aborted = *e.Aborted
+	}
+	if m, ok := e.Message.(*message.Assistant); ok && e.Type == agent.MessageEnd {
+		p.failure = ""
+		if m.StopReason == message.StopError {
+			p.failure = m.ErrorMessage
+		}
+	}
+}
+
+func (p *printer) text(index int, text string) {
+	if p.shown[index] == 0 {
+		p.endLine()
+	}
+	fmt.Fprint(p.a.out, printable(text))
+	p.shown[index] += len(text)
+	p.dirty = !strings.HasSuffix(text, "\n")
+}
+
+// rest prints what did not come as deltas, so that a slow terminal loses
+// nothing.
+func (p *printer) rest(m message.Message) {
+	a, ok := m.(*message.Assistant)
+	if !ok {
+		return
+	}
+	for i, b := range a.Content {
+		if b.Type == message.TypeText && p.shown[i] < len(b.Text) {
+			p.text(i, b.Text[p.shown[i]:])
+		}
+	}
+	p.endLine()
+}
+
+func (p *printer) endLine() {
+	if p.dirty {
+		fmt.Fprintln(p.a.out)
+		p.dirty = false
+	}
+}
+
+// finish says where the conversation is.
+func (p *printer) finish() {
+	if p.a.json {
+		return
+	}
+	if p.aborted {
+		p.a.notef("stopped; what came so far is kept\n")
+	}
+	p.a.notef("session %s\n", p.s.Log().Path())
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/toolselect"
+	"github.com/piweb-go/piweb/wrapper"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the wishes of one `piweb run`.
+type runFlags struct {
+	session, cwd, model, thinking string
+	fresh                         bool
+	choice                        choice
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use: "run [PROMPT]", Short: "Send a prompt and print the answer", Long: helpRun,
+		Example: "  piweb run \"what is in this folder?\"\n" +
+			"  piweb run --session 01a22868 \"what did we decide?\"\n" +
+			"  git diff | piweb run --tools read \"review this\"\n" +
+			"  piweb run --chat-only --json \"hello\"",
+		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
+			return a.runPrompt(cmd.Context(), rt, &f, args)
+		}),
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.session, "session", "", "go on with this session: an id, the beginning of one, or a file")
+	fl.BoolVar(&f.fresh, "new", false, "start a new session (so it is without --session)")
+	fl.StringVar(&f.cwd, "cwd", "", "working folder of a new session, or of one whose own is gone (default: here)")
+	fl.StringVar(&f.model, "model", "", "the model, as PROVIDER/ID or ID; "+piweb.OfflineModel+" needs nothing")
+	fl.StringVar(&f.thinking, "thinking", "", "the thinking level: off, minimal, low, medium, high, xhigh or max")
+	f.choice.addTo(cmd, "tools", "the tools of a new session, comma-separated")
+	a.addJSON(cmd, "print one event per line")
+	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSessions)
+	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
+	return cmd
+}
+
+func (a *app) completeModels(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	rt, err := a.runtime()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer rt.Close()
+	var out []string
+	for _, m := range rt.Models(cwd()) {
+		out = append(out, m.Name)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, args []string) error {
+	if f.session != "" && f.fresh {
+		return usage("--session goes on with a session and --new starts one; name one of them")
+	}
+	if err := piweb.CheckThinking(f.thinking); err != nil {
+		return usage("%v", err)
+	}
+	text, err := a.promptText(args)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(ctx, rt, f)
+	if err != nil {
+		return err
+	}
+	return a.converse(ctx, s, text)
+}
+
+// promptText puts argument and standard input together.
+func (a *app) promptText(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	fromInput := text == "-"
+	if fromInput {
+		text = ""
+	}
+	if fromInput || a.piped() {
+		const limit = 16 << 20 // bytes of piped input
+		data, err := io.ReadAll(io.LimitReader(a.stdin, limit+1))
+		if err != nil {
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		if len(data) > limit {
+			return "", usage("standard input is longer than %d MiB; name a file in the prompt instead", limit>>20)
+		}
+		if in := strings.TrimRight(string(data), "\n"); in != "" {
+			text = strings.TrimPrefix(text+"\n\n"+in, "\n\n")
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", fmt.Errorf("%w; give it as argument or on standard input: piweb run \"…\"", wrapper.ErrEmpty)
+	}
+	return text, nil
+}
+
+// piped tells whether something was put into standard input.
+func (a *app) piped() bool {
+	f, ok := a.stdin.(*os.File)
+	if !ok {
+		return a.stdin != nil
+	}
+	info, err := f.Stat()
+	return err == nil && (info.Mode()&os.ModeNamedPipe != 0 || info.Mode().IsRegular())
+}
+
+func openSession(ctx context.Context, rt *piweb.Runtime, f *runFlags) (*piweb.Session, error) {
+	o := piweb.OpenOptions{CWD: f.cwd, Model: f.model, Thinking: f.thinking}
+	tools, given, err := f.choice.requested()
+	if err != nil {
+		return nil, err
+	}
+	if given {
+		o.Tools = &tools
+	}
+	if f.session == "" {
+		dir := f.cwd
+		if dir == "" {
+			dir = cwd()
+		}
+		o.CWD = ""
+		return rt.Create(ctx, dir, o)
+	}
+	path, err := rt.Find(cwd(), f.session)
+	if err != nil {
+		return nil, err
+	}
+	return rt.Open(ctx, path, o)
+}
+
+// converse sends one prompt and prints what happens. The first Ctrl-C stops the
+// run and keeps what came; the second ends the program as usual.
+func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
+
+	if warning := s.Folder().Warning; warning != "" {
+		a.notef("note: %s\n", warning)
+	}
+	sub := s.Subscribe(0)
+	defer sub.Close()
+	turn, err := s.Prompt(ctx, piweb.Input{Text: text})
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-signals:
+			signal.Stop(signals) // the next one is the system's
+			s.Abort()
+		case <-done:
+		}
+	}()
+	p := newPrinter(a, s)
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		p.print(e)
+		if e.Type == wrapper.PromptDone {
+			break
+		}
+	}
+	if err := turn.Wait(ctx); err != nil {
+		return err
+	}
+	p.finish()
+	switch {
+	case p.aborted:
+		return silent{errAborted}
+	case p.failure != "":
+		return a.failed(p.failure)
+	}
+	return nil
+}
+
+// failed reports an answer that the model did not give. The events said it
+// already where the command speaks JSON.
+func (a *app) failed(why string) error {
+	err := fmt.Errorf("%w: %s (the prompt is kept in the session; `piweb run --session …` goes on)", errProvider, why)
+	if a.json {
+		return silent{err}
+	}
+	return err
+}
+
+// choice is a choice of tools by flags.
+type choice struct {
+	name     string // of the flag that lists tools
+	tools    []string
+	preset   string
+	chatOnly bool
+	clear    bool
+	cmd      *cobra.Command
+}
+
+func (c *choice) addTo(cmd *cobra.Command, name, what string) {
+	c.name, c.cmd = name, cmd
+	cmd.Flags().StringSliceVar(&c.tools, name, nil, what)
+	cmd.Flags().StringVar(&c.preset, "preset", "", "a set of tools: none, read-only, default, full or configured")
+	cmd.Flags().BoolVar(&c.chatOnly, "chat-only", false, "no tools and nothing pluggable")
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(toolselect.Builtins(), cobra.ShellCompDirectiveNoFileComp))
+	presets := make([]string, 0, 5)
+	for _, p := range toolselect.Presets() {
+		presets = append(presets, string(p))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// selection is the choice that the flags make; given is false for none.
+func (c *choice) selection() (sel toolselect.Selection, given bool, err error) {
+	listed := c.cmd.Flags().Changed(c.name)
+	n := 0
+	for _, on := range []bool{listed, c.preset != "", c.chatOnly, c.clear} {
+		if on {
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return sel, false, usage("--%s, --preset, --chat-only and --clear exclude each other", c.name)
+	case c.chatOnly:
+		return toolselect.ChatOnly(), true, nil
+	case c.clear:
+		return toolselect.Clear(), true, nil
+	case c.preset != "":
+		p, err := toolselect.ParsePreset(c.preset)
+		if err != nil {
+			return sel, false, usage("%v", err)
+		}
+		return p.Selection(), true, nil
+	case listed:
+		names := trimmed(c.tools)
+		if len(names) == 0 {
+			return sel, false, usage("--%s names no tool; --chat-only is the session without tools", c.name)
+		}
+		sel, err := toolselect.Pin(names...)
+		return sel, err == nil, err
+	}
+	return sel, false, nil
+}
+
+// requested is the choice as a list for a start.
+func (c *choice) requested() (tools []string, given bool, err error) {
+	sel, given, err := c.selection()
+	if err != nil || !given || sel.State() != toolselect.Pinned {
+		return nil, false, err
+	}
+	return sel.Tools(), true, nil
+}
+
+func trimmed(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}

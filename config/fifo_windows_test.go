@@ -1,0 +1,5 @@
+package config
+
+import "errors"
+
+func mkfifo(string) error { return errors.ErrUnsupported }

@@ -1,0 +1,401 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/textproto"
+	"slices"
+	"strings"
+)
+
+// What Find and Connect refuse; match with errors.Is.
+var (
+	ErrUnknownModel   = errors.New("no such model")
+	ErrAmbiguousModel = errors.New("the model's name is ambiguous")
+	ErrUnavailable    = errors.New("the model cannot be used")
+)
+
+// ModelError says which model was asked for and why it cannot be had. It names
+// variables and files, never a key.
+type ModelError struct {
+	Ref        string   // as it was asked for
+	Candidates []string // "provider/id", what could have been meant
+	Reason     string
+	Err        error // one of ErrUnknownModel, ErrAmbiguousModel, ErrUnavailable
+}
+
+func (e *ModelError) Error() string {
+	text := fmt.Sprintf("model %q: %v", e.Ref, e.Err)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	if len(e.Candidates) > 0 {
+		text += ": " + strings.Join(e.Candidates, ", ")
+	}
+	return text
+}
+
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Models are the models that models.json describes, and OpenAI's under the names
+// that the user gives. It does not change and may be used by many goroutines.
+type Models struct {
+	models    []Model
+	providers map[string]provider
+	resolver  *resolver
+	broken    string // why models.json is not in force
+}
+
+// provider is what the models of a provider share.
+type provider struct {
+	entry      providerEntry
+	credential credential
+	explicit   Secret
+	look       lookup
+	// open makes a model for an id that nobody has described, nil where only
+	// described models exist.
+	open func(id string) Model
+}
+
+// The built-in provider. Its models are whatever the user names; nothing is
+// claimed about them beyond pi's defaults.
+const (
+	openAI     = "openai"
+	openAIURL  = "https://api.openai.com/v1"
+	openAIWire = "openai-completions"
+)
+
+// Default sizes of a model, in tokens (spec/pi.md §8).
+const (
+	defaultContextWindow = 128000
+	defaultMaxTokens     = 16384
+)
+
+// newModels lays the files over each other. keys are explicit ones by provider.
+func newModels(env Env, file modelsFile, auth map[string]credential, keys map[string]Secret, r *resolver) (*Models, []*Problem) {
+	ms := &Models{providers: map[string]provider{}, resolver: r}
+	var problems []*Problem
+	ids := file.ids
+	if !slices.Contains(ids, openAI) {
+		ids = append(slices.Clone(ids), openAI)
+	}
+	for _, id := range ids {
+		entry := file.providers[id]
+		p := provider{entry: entry, credential: auth[id], explicit: keys[id], look: env.over(auth[id].env)}
+		if id == openAI {
+			p.open = p.openAIModel
+		}
+		ms.providers[id] = p
+		problems = append(problems, p.complaints(file.path, id)...)
+		for _, m := range entry.models {
+			model := p.describe(id, m)
+			if at := slices.IndexFunc(ms.models, func(o Model) bool { return o.Provider == id && o.ID == m.id }); at >= 0 {
+				ms.models[at] = model // a later entry of the same id replaces
+			} else {
+				ms.models = append(ms.models, model)
+			}
+		}
+	}
+	return ms, problems
+}
+
+// complaints warns of entries that have no effect.
+func (p provider) complaints(path, id string) []*Problem {
+	if p.open != nil {
+		return nil
+	}
+	var what, hint string
+	switch {
+	case p.entry.oauth != "" && p.entry.apiKey.IsZero():
+		what, hint = "it wants a login by OAuth, which piweb cannot use", "give it an apiKey"
+	case p.entry.bare:
+		what, hint = "it says nothing", "give it baseUrl, api and models"
+	case len(p.entry.models) == 0:
+		what, hint = "it lists no models, and piweb has none of its own for it", "list them under models"
+	default:
+		return nil
+	}
+	return []*Problem{{File: path, Path: "providers." + id, What: what, Hint: hint, Warning: true, Err: ErrValue}}
+}
+
+// openAIModel is the model of a given name at OpenAI, or where models.json sends
+// that provider.
+func (p provider) openAIModel(id string) Model { return p.describe(openAI, modelEntry{id: id}) }
+
+// describe makes the model of an entry: what the entry says, else the provider,
+// else the default; then modelOverrides on top. Headers are the exception: those
+// of the entry win over those of modelOverrides (as in pi 1.6.0).
+func (p provider) describe(providerID string, m modelEntry) Model {
+	e, over := p.entry, p.entry.overrides[m.id]
+	out := Model{
+		ID: m.id, Name: first(over.name, m.name, m.id), Provider: providerID,
+		API: first(m.api, e.api), BaseURL: first(m.baseURL, e.baseURL),
+		Reasoning: firstSet(false, over.reasoning, m.reasoning),
+		Input:     []string{"text"},
+		Compat:    overlayCompat(overlayCompat(e.compat, m.compat), over.compat),
+
+		ContextWindow:  int(max(firstSet(defaultContextWindow, over.contextWindow, m.contextWindow), 1)),
+		MaxTokens:      int(max(firstSet(defaultMaxTokens, over.maxTokens, m.maxTokens), 1)),
+		SamplingParams: overlay(m.sampling, over.sampling),
+	}
+	if providerID == openAI {
+		out.API, out.BaseURL = first(out.API, openAIWire), first(out.BaseURL, openAIURL)
+	}
+	out.BaseURL = strings.TrimRight(out.BaseURL, "/")
+	for _, input := range [][]string{m.input, over.input} {
+		if input != nil {
+			out.Input = slices.Clone(input)
+		}
+	}
+	for _, layer := range []modelEntry{m, over} {
+		// Absent members leave what is there.
+		unmarshal(layer.inputLimits, &out.InputLimits)
+		unmarshal(layer.cost, &out.Cost)
+		unmarshal(layer.cache, &out.PromptCache)
+		for level, value := range layer.thinkingLevelMap {
+			put(&out.ThinkingLevelMap, level, value)
+		}
+		for level, params := range layer.samplingByLevel {
+			put(&out.SamplingParamsByThinkingLevel, level, overlay(out.SamplingParamsByThinkingLevel[level], compact(params)))
+		}
+	}
+	for _, headers := range []map[string]Secret{e.headers, over.headers, m.headers} {
+		for name, value := range headers {
+			put(&out.headers, textproto.CanonicalMIMEHeaderKey(name), value)
+		}
+	}
+	p.judge(&out)
+	return out
+}
+
+// judge says whether the model can be used, as far as that is known without
+// running a command, and where its key would come from.
+func (p provider) judge(m *Model) {
+	switch at := "providers." + m.Provider; {
+	case m.API == "":
+		m.Unavailable = fmt.Sprintf(`%s names no "api", neither for the provider nor for the model`, at)
+		return
+	case m.BaseURL == "":
+		m.Unavailable = fmt.Sprintf(`%s names no "baseUrl", neither for the provider nor for the model`, at)
+		return
+	}
+	key := p.key(m.Provider)
+	m.KeySource, m.Note, m.Unavailable = key.source, key.note, key.problem
+	if m.Unavailable != "" {
+		return
+	}
+	if names := key.template.missing(p.look); len(names) > 0 {
+		m.Unavailable = reasonMissing(key.what(m.Provider), names)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.headers)) {
+		if names := parseTemplate(m.headers[name].Reveal()).missing(p.look); len(names) > 0 {
+			m.Unavailable = reasonMissing(fmt.Sprintf("the header %s of %s", name, m.Provider), names)
+			return
+		}
+	}
+}
+
+// keyPlan says how the key of a provider is had.
+type keyPlan struct {
+	explicit Secret
+	template template
+	source   string
+	stored   bool   // from auth.json: what a command prints is remembered
+	note     string // why a source of higher rank was passed over
+	problem  string
+}
+
+func (k keyPlan) what(provider string) string {
+	return fmt.Sprintf("the key of %s (%s)", provider, k.source)
+}
+
+// key picks the source by pi's precedence: explicit, auth.json, apiKey of
+// models.json, the provider's variable (spec/pi.md §8). An entry of auth.json
+// that cannot be used here is passed over with a note.
+func (p provider) key(id string) keyPlan {
+	note := ""
+	if p.credential.broken != "" {
+		note = "the entry of auth.json is passed over: " + p.credential.broken
+	}
+	variable := keyVariable(id)
+	switch {
+	case !p.explicit.IsZero():
+		return keyPlan{explicit: p.explicit, source: "given explicitly"}
+	case !p.credential.key.IsZero():
+		return keyPlan{template: parseTemplate(p.credential.key.Reveal()), source: "auth.json", stored: true}
+	case !p.entry.apiKey.IsZero():
+		return keyPlan{template: parseTemplate(p.entry.apiKey.Reveal()), source: "models.json", note: note}
+	case variable != "":
+		return keyPlan{template: parseTemplate("$" + variable), source: "environment", note: note}
+	}
+	problem := fmt.Sprintf("there is no key for %s: give it an apiKey in models.json, any text where the server wants none, or an entry in auth.json", id)
+	if note != "" {
+		problem = note + "; " + problem
+	}
+	return keyPlan{problem: problem}
+}
+
+// Available lists every model that is described, usable or not, in the order of
+// models.json. Each says why it cannot be used. OpenAI's models are listed only
+// where models.json describes them: piweb keeps no catalogue.
+func (ms *Models) Available() []Model { return slices.Clone(ms.models) }
+
+// Find returns the model called ref: "provider/id", or an id alone. The model
+// may be unavailable; Connect says so.
+//
+// An id may hold slashes, so "a/b" can be model b of provider a and also model
+// "a/b" of another. As in pi the named provider wins while it is usable, else a
+// single usable other one. An id alone that several providers have is
+// ambiguous unless exactly one of them is usable. Case counts only where two
+// ids differ in nothing else. The error is a *ModelError.
+func (ms *Models) Find(ref string) (Model, error) {
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		named, others := ms.match(ref, same)
+		usable := slices.DeleteFunc(slices.Clone(others), func(m Model) bool { return !m.Available() })
+		switch {
+		case named != nil && (named.Available() || len(usable) == 0):
+			return *named, nil
+		case len(others) == 1:
+			return others[0], nil
+		case len(usable) == 1:
+			return usable[0], nil
+		case named != nil:
+			others = append([]Model{*named}, others...)
+			fallthrough
+		case len(others) > 1:
+			return Model{}, &ModelError{Ref: ref, Candidates: names(others), Reason: "write one of these", Err: ErrAmbiguousModel}
+		}
+	}
+	id, rest, split := strings.Cut(ref, "/")
+	if p := ms.providers[id]; split && rest != "" && p.open != nil {
+		return p.open(rest), nil
+	}
+	return Model{}, ms.unknown(ref)
+}
+
+// match finds the model that ref names with its provider, and those of other
+// providers whose id is ref itself.
+func (ms *Models) match(ref string, same func(a, b string) bool) (named *Model, others []Model) {
+	for _, m := range ms.models {
+		switch {
+		case same(m.String(), ref):
+			if named == nil {
+				named = &m
+			}
+		case same(m.ID, ref):
+			others = append(others, m)
+		}
+	}
+	return named, others
+}
+
+func (ms *Models) unknown(ref string) error {
+	e := &ModelError{Ref: ref, Err: ErrUnknownModel}
+	switch id, _, split := strings.Cut(ref, "/"); {
+	case ms.broken != "":
+		e.Reason = "models.json is not in force: " + ms.broken
+	case split && len(ms.of(id)) > 0:
+		e.Reason, e.Candidates = id+" has", names(ms.of(id))
+	case len(ms.models) > 0:
+		e.Reason, e.Candidates = "there are", names(ms.models)
+	default:
+		e.Reason = `models.json describes none; a model of OpenAI is called "openai/<id>"`
+	}
+	if n := len(e.Candidates); n > 20 {
+		e.Candidates = append(slices.Clip(e.Candidates[:20]), fmt.Sprintf("and %d more", n-20))
+	}
+	return e
+}
+
+func (ms *Models) of(provider string) []Model {
+	return slices.DeleteFunc(slices.Clone(ms.models), func(m Model) bool { return m.Provider != provider })
+}
+
+// Connect resolves the key and the headers of a model that Find or Available
+// gave. It may run the commands that the user has written for them, ten seconds
+// each at most. Commands of auth.json run once, those of models.json at every
+// call, so that a short-lived token stays fresh. The error is a *ModelError; it
+// names what is missing and never holds a value.
+func (ms *Models) Connect(ctx context.Context, m Model) (Connection, error) {
+	fail := func(reason string) (Connection, error) {
+		return Connection{}, &ModelError{Ref: m.String(), Reason: reason, Err: ErrUnavailable}
+	}
+	p, known := ms.providers[m.Provider]
+	if !known {
+		return Connection{}, ms.unknown(m.String())
+	}
+	if m.Unavailable != "" {
+		return fail(m.Unavailable)
+	}
+	c := Connection{Model: m, Headers: map[string]Secret{}}
+	plan := p.key(m.Provider)
+	var err error
+	switch what := plan.what(m.Provider); {
+	case !plan.explicit.IsZero():
+		c.Key = plan.explicit
+	case plan.stored:
+		c.Key, err = ms.resolver.remembered(ctx, plan.template, what, p.look)
+	default:
+		c.Key, err = ms.resolver.resolve(ctx, plan.template, what, p.look)
+	}
+	if err != nil {
+		return fail(err.Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.headers)) {
+		if m.headers[name].IsZero() {
+			c.Headers[name] = Secret{} // an empty header is meant as one
+			continue
+		}
+		what := fmt.Sprintf("the header %s of %s", name, m.Provider)
+		if c.Headers[name], err = ms.resolver.resolve(ctx, parseTemplate(m.headers[name].Reveal()), what, p.look); err != nil {
+			return fail(err.Error())
+		}
+	}
+	if p.entry.authHeader {
+		c.Headers["Authorization"] = NewSecret("Bearer " + c.Key.Reveal())
+	}
+	return c, nil
+}
+
+func names(models []Model) []string {
+	out := make([]string, len(models))
+	for i, m := range models {
+		out[i] = m.String()
+	}
+	return out
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func firstSet[T any](fallback T, values ...*T) T {
+	for _, v := range values {
+		if v != nil {
+			return *v
+		}
+	}
+	return fallback
+}
+
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
+
+func unmarshal(raw json.RawMessage, into any) {
+	if len(raw) > 0 {
+		json.Unmarshal(raw, into) // the form is known
+	}
+}

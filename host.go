@@ -1,0 +1,107 @@
+package piweb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/model"
+	"github.com/piweb-go/piweb/agent/tool"
+	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/resource"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// host gives live sessions their settings, texts, tools and models. It reads the
+// configuration anew for every question, so that an edit counts from the next
+// prompt on.
+type host struct {
+	agentDir   string
+	home       string
+	lookup     func(string) (string, bool)
+	sessionDir string
+	providers  model.Registry
+	locks      *tool.Locks
+}
+
+func newHost(cfg Config) (*host, error) {
+	home, err := userHome(cfg)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}}
+	if h.lookup == nil {
+		h.lookup = os.LookupEnv
+	}
+	if cfg.AgentDir != "" {
+		dir, err := filepath.Abs(cfg.AgentDir)
+		if err != nil {
+			return nil, fmt.Errorf("agent directory: %w", err)
+		}
+		over := h.lookup
+		h.lookup = func(name string) (string, bool) {
+			if name == config.EnvAgentDir {
+				return dir, true
+			}
+			return over(name)
+		}
+	}
+	h.agentDir = h.env("").AgentDir()
+	return h, nil
+}
+
+func (h *host) env(cwd string) config.Env {
+	return config.Env{Lookup: h.lookup, Home: h.home, Cwd: cwd}
+}
+
+func (h *host) config(cwd string) *config.Config {
+	return config.Load(h.env(cwd), config.Options{SessionDir: h.sessionDir})
+}
+
+// Settings is the defaultTools setting of a folder.
+func (h *host) Settings(cwd string) (policy.Setting, error) {
+	tools := h.config(cwd).Settings.DefaultTools
+	return policy.Setting{Given: tools.Set, Tools: tools.Names, From: tools.Source}, nil
+}
+
+// Tools constructs the built-in tools that this program has.
+func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
+	set := h.config(cwd).Settings
+	opts := tool.Options{ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks}
+	var tools []agent.Tool
+	for _, name := range names {
+		if build, ok := tool.Lookup(name); ok {
+			tools = append(tools, build(opts))
+		}
+	}
+	return tools, nil
+}
+
+// Resources reads the texts that a policy lets in, and nothing else. SYSTEM.md
+// and APPEND_SYSTEM.md of a project count only if the project is trusted.
+func (h *host) Resources(_ context.Context, cwd string, loads policy.Loads) (wrapper.Resources, error) {
+	var res wrapper.Resources
+	place := resource.Place{Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: h.config(cwd).Trust.Trusted}
+	if loads.ContextFiles {
+		res.ContextFiles, res.Left = resource.ContextFiles(place)
+	}
+	prompt := func(find func(resource.Place) (resource.PromptFile, bool, []resource.Omission)) *resource.ContextFile {
+		f, ok, left := find(place)
+		res.Left = append(res.Left, left...)
+		if !ok || f.Text == "" {
+			return nil // pi takes an empty file for none
+		}
+		file := resource.ContextFile(f)
+		return &file
+	}
+	if loads.SystemPrompt {
+		res.System = prompt(resource.SystemPrompt)
+	}
+	if loads.AppendPrompt {
+		res.Append = prompt(resource.AppendSystemPrompt)
+	}
+	return res, nil
+}

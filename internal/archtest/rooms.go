@@ -1,0 +1,60 @@
+// Package archtest holds the map of the program: every package, the floor that
+// it stands on, what it is for, and what it may import, ours and others'. Its
+// test holds the code against the map and writes the table of ARCHITECTURE.md
+// from it.
+//
+// A new package, or a new import, is a line here first. Test files may import
+// more: only what ships is bound.
+package archtest
+
+// room is one package.
+type room struct {
+	floor string
+	path  string // below the module
+	line  string // what it is for
+	ours  []string
+	third []string // modules
+}
+
+const (
+	gjson    = "github.com/tidwall/gjson"
+	sjson    = "github.com/tidwall/sjson"
+	flock    = "github.com/gofrs/flock"
+	uuid     = "github.com/google/uuid"
+	openaiGo = "github.com/openai/openai-go/v3"
+	cobra    = "github.com/spf13/cobra"
+	xtext    = "golang.org/x/text"
+)
+
+// rooms is the map, from the lowest floor to the highest. A package may import
+// only packages of its list, and never one of a higher floor.
+var rooms = []room{
+	{"leaf", "message", "messages, blocks, usage and tool declarations as pi writes them", nil, nil},
+	{"leaf", "internal/confine", "the one door to files named by someone else", nil, nil},
+	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
+
+	{"data", "config", "agent directory, settings, models, keys, trust", nil, []string{gjson, sjson}},
+	{"data", "session", "the JSONL file: entries, tree, context, append", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
+	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
+	{"data", "session/catalog", "list sessions, find one", []string{"message", "session", "toolselect"}, nil},
+	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, nil},
+
+	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
+	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
+
+	{"engine", "agent/tool", "read, bash, edit, write, ls", []string{"message"}, []string{xtext}},
+	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
+	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
+	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model"}, []string{openaiGo, gjson}},
+	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
+	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline"}, []string{gjson}},
+
+	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
+		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent"}, nil},
+	{"top", ".", "the facade: New(Config) wires everything",
+		[]string{"message", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
+	{"top", "cmd/piweb", "the command line", []string{".", "message", "config", "session", "session/catalog", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
+
+	{"–", "internal/archtest", "this map, held against the code", nil, nil},
+	{"–", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
+}

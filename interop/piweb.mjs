@@ -1,0 +1,48 @@
+// The piweb binary, used as a person uses it: by its command line.
+import { runProgram } from "./process.mjs";
+import { environment, sessionFiles } from "./sandbox.mjs";
+
+const DEADLINE = 60_000;
+
+/** The key piweb asks the provider with. */
+export const PIWEB = "piweb";
+
+export class Piweb {
+  constructor(binary) {
+    this.binary = binary;
+  }
+
+  /** Continues the file with one prompt; returns what was printed. */
+  async prompt(sandbox, file, text, ...flags) {
+    return this.#run(sandbox, "run", "--session", file, ...flags, text);
+  }
+
+  /** Creates a session with one prompt; returns the path of its file. */
+  async create(sandbox, text, ...flags) {
+    const before = new Set(sessionFiles(sandbox));
+    await this.#run(sandbox, "run", "--new", "--cwd", sandbox.work, ...flags, text);
+    const created = sessionFiles(sandbox).filter((file) => !before.has(file));
+    if (created.length !== 1) throw new Error(`piweb run --new made ${created.length} session files below ${sandbox.sessions}`);
+    return created[0];
+  }
+
+  /** Chooses the session's tools: ["--set", "read,ls"], ["--preset", NAME], ["--chat-only"] or ["--clear"]. */
+  async tools(sandbox, file, ...choice) {
+    await this.#run(sandbox, "tools", file, ...choice);
+  }
+
+  /** What piweb says the file holds. */
+  async show(sandbox, file) {
+    const stdout = await this.#run(sandbox, "sessions", "show", file, "--json");
+    try {
+      return JSON.parse(stdout);
+    } catch {
+      throw new Error(`piweb sessions show --json printed no JSON:\n${stdout.slice(0, 500)}`);
+    }
+  }
+
+  async #run(sandbox, ...args) {
+    const { stdout } = await runProgram(this.binary, args, { cwd: sandbox.work, env: environment(sandbox, PIWEB), deadline: DEADLINE });
+    return stdout;
+  }
+}

@@ -1,0 +1,204 @@
+package piweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/model"
+	"github.com/piweb-go/piweb/agent/model/offline"
+	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// ErrNoModel says that the model that was asked for, or configured, cannot be
+// used.
+var ErrNoModel = errors.New("no usable model")
+
+// OfflineModel is the name of the model that needs nothing and is none.
+const OfflineModel = offline.Provider + "/echo"
+
+// Model picks a model: the one that was asked for, else the session's own, else
+// the default of the settings, else the first that can be used, else the offline
+// model. What was asked for or configured and cannot be used is an error, never
+// silently something else; only the session's own gives way, with a notice.
+func (h *host) Model(ctx context.Context, want wrapper.ModelWish) (wrapper.Chosen, error) {
+	return h.pick(ctx, want, h.open)
+}
+
+// try opens one model by name, or only looks whether it could.
+type try func(ctx context.Context, cfg *config.Config, ref string, want wrapper.ModelWish) (wrapper.Chosen, error)
+
+func (h *host) pick(ctx context.Context, want wrapper.ModelWish, open try) (wrapper.Chosen, error) {
+	cfg := h.config(want.CWD)
+	fresh := want.Session == nil
+	if want.Explicit != "" {
+		c, err := open(ctx, cfg, want.Explicit, want)
+		if err != nil {
+			return c, fmt.Errorf("%w: %w; `--model %s` always works and is no real model", ErrNoModel, err, OfflineModel)
+		}
+		c.Record = true
+		return c, nil
+	}
+	var notice string
+	if own := want.Session; own != nil {
+		ref := own.Provider + "/" + own.ModelID
+		c, err := open(ctx, cfg, ref, want)
+		if err == nil {
+			return c, nil
+		}
+		notice = fmt.Sprintf("the session's model %s cannot be used here (%v)", ref, err)
+	}
+	c, err := configured(ctx, cfg, want, open)
+	if err != nil {
+		return c, err
+	}
+	c.Record = fresh
+	c.Notice = joinNotice(notice, c.Notice, c.Model.Info())
+	return c, nil
+}
+
+func joinNotice(session, more string, info agent.ModelInfo) string {
+	switch {
+	case session == "":
+		return more
+	case more == "":
+		return session + "; " + info.String() + " answers instead"
+	}
+	return session + "; " + more
+}
+
+// configured picks what the settings name, else the first usable model.
+func configured(ctx context.Context, cfg *config.Config, want wrapper.ModelWish, open try) (wrapper.Chosen, error) {
+	if ref := cfg.Settings.DefaultRef(); ref != "" {
+		c, err := open(ctx, cfg, ref, want)
+		if err != nil {
+			return c, fmt.Errorf("%w: the default model of the settings: %w; name another with --model, for example --model %s, which is no real model", ErrNoModel, err, OfflineModel)
+		}
+		return c, nil
+	}
+	for _, m := range cfg.Models.Available() {
+		if !m.Available() {
+			continue
+		}
+		if c, err := open(ctx, cfg, m.String(), want); err == nil {
+			return c, nil
+		}
+	}
+	if err := cfg.Err(); err != nil {
+		return wrapper.Chosen{}, fmt.Errorf("%w: %w", ErrNoModel, err)
+	}
+	c, err := open(ctx, cfg, OfflineModel, want)
+	c.Notice = "no model is configured: the offline model answers, which is no real model"
+	return c, err
+}
+
+// open finds a model by name, resolves its key and builds its client.
+func (h *host) open(ctx context.Context, cfg *config.Config, ref string, want wrapper.ModelWish) (wrapper.Chosen, error) {
+	if ref == offline.Provider || ref == OfflineModel {
+		info := offline.Models()[0]
+		m, err := h.providers.Open(model.Spec{Info: info})
+		return wrapper.Chosen{Model: m, Thinking: "off"}, err
+	}
+	found, err := cfg.Models.Find(ref)
+	if err != nil {
+		return wrapper.Chosen{}, err
+	}
+	conn, err := cfg.Models.Connect(ctx, found)
+	if err != nil {
+		return wrapper.Chosen{}, err
+	}
+	spec := model.Spec{Info: modelInfo(conn.Model), BaseURL: conn.BaseURL, APIKey: conn.Key.Reveal(), Headers: map[string]string{}, Compat: conn.Compat}
+	for name, value := range conn.Headers {
+		spec.Headers[name] = value.Reveal()
+	}
+	m, err := h.providers.Open(spec)
+	if err != nil {
+		return wrapper.Chosen{}, err
+	}
+	return wrapper.Chosen{Model: m, Thinking: thinkingLevel(conn.Model, cfg, want)}, nil
+}
+
+// peek looks whether a model could be opened, as far as that is known without
+// running the user's key commands, and builds nothing.
+func (h *host) peek(_ context.Context, cfg *config.Config, ref string, want wrapper.ModelWish) (wrapper.Chosen, error) {
+	if ref == offline.Provider || ref == OfflineModel {
+		info := offline.Models()[0]
+		return wrapper.Chosen{Model: described{info}, Thinking: "off"}, h.providers.Speaks(info)
+	}
+	m, err := cfg.Models.Find(ref)
+	if err != nil {
+		return wrapper.Chosen{}, err
+	}
+	if !m.Available() {
+		return wrapper.Chosen{}, &config.ModelError{Ref: ref, Reason: m.Unavailable, Err: config.ErrUnavailable}
+	}
+	info := modelInfo(m)
+	return wrapper.Chosen{Model: described{info}, Thinking: thinkingLevel(m, cfg, want)}, h.providers.Speaks(info)
+}
+
+// described is a model that can be spoken of and not asked.
+type described struct{ info agent.ModelInfo }
+
+func (d described) Info() agent.ModelInfo { return d.info }
+
+func (d described) Stream(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		yield(nil, errors.New("this model was only looked at"))
+	}
+}
+
+func thinkingLevel(m config.Model, cfg *config.Config, want wrapper.ModelWish) string {
+	level := cfg.Settings.DefaultThinkingLevel
+	if want.Level != "" {
+		level = config.ThinkingLevel(want.Level)
+	}
+	if want.Thinking != "" {
+		level = config.ThinkingLevel(want.Thinking)
+	}
+	return string(m.Thinking(level))
+}
+
+func modelInfo(m config.Model) agent.ModelInfo {
+	return agent.ModelInfo{
+		API: m.API, Provider: m.Provider, ID: m.ID, Name: m.Name, Reasoning: m.Reasoning, Images: m.Images(),
+		ContextWindow: m.ContextWindow, MaxTokens: m.MaxTokens,
+		Cost: agent.Price{Input: m.Cost.Input, Output: m.Cost.Output, CacheRead: m.Cost.CacheRead, CacheWrite: m.Cost.CacheWrite},
+	}
+}
+
+// ModelLine is a model as a list shows it.
+type ModelLine struct {
+	Name        string `json:"name"`
+	Unavailable string `json:"unavailable,omitempty"` // why it cannot be used
+}
+
+// Models lists the models of a working folder, the offline one last.
+func (r *Runtime) Models(cwd string) []ModelLine {
+	var out []ModelLine
+	for _, m := range r.host.config(cwd).Models.Available() {
+		out = append(out, ModelLine{m.String(), m.Unavailable})
+	}
+	return append(out, ModelLine{Name: OfflineModel})
+}
+
+// CheckThinking checks the name of a thinking level.
+func CheckThinking(level string) error {
+	if level == "" || config.ThinkingLevel(level).Valid() {
+		return nil
+	}
+	return fmt.Errorf("unknown thinking level %q; there are %v", level, config.ThinkingLevels())
+}
+
+var _ wrapper.Host = (*host)(nil)
+
+// sessionModel names the model that a context leaves.
+func sessionModel(c *session.Context) string {
+	if c.Model == nil {
+		return ""
+	}
+	return c.Model.Provider + "/" + c.Model.ModelID
+}

@@ -1,0 +1,157 @@
+// Package piweb is a session-policy runtime for coding agents: it opens the
+// session files of pi, restores what each session may do, asks a model under
+// exactly that policy, and records what happened.
+//
+//	rt, err := piweb.New(piweb.Config{Providers: providers})
+//	s, err := rt.Open(ctx, "…/session.jsonl", piweb.OpenOptions{})
+//	turn, err := s.Prompt(ctx, piweb.Input{Text: "what did we decide?"})
+//	err = turn.Wait(ctx)
+//
+// The package wires the rooms below it and has no rules of its own: what a
+// session may do is decided by package policy from the session's file, a live
+// session is package wrapper's, and a provider is linked only if the program
+// registers it (package agent/model). [Runtime.Explain] shows the five steps of
+// any session file without touching it: read, decide, load, ask, record.
+package piweb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/model"
+	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/toolselect"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// The types of a live session, named here for embedders.
+type (
+	Session     = wrapper.Session
+	OpenOptions = wrapper.OpenOptions
+	Input       = wrapper.Input
+	Turn        = wrapper.Turn
+	Event       = wrapper.Event
+	Changed     = wrapper.Changed
+)
+
+// Config says where a runtime finds what the user has set up. The zero value
+// with a registry of providers is right for programs.
+type Config struct {
+	// AgentDir is pi's agent directory; "" for $PI_CODING_AGENT_DIR, else
+	// ~/.pi/agent.
+	AgentDir string
+	// SessionDir is a flat folder of sessions; "" for what variables and settings
+	// say, else <AgentDir>/sessions with a folder per project.
+	SessionDir string
+	// Providers are the wires that the program speaks. Without any, only
+	// `explain` and the changes of tools work.
+	Providers model.Registry
+	// Lookup reads an environment variable; nil for the process's.
+	Lookup func(name string) (string, bool)
+	// Home is the user's home folder; "" for the system's.
+	Home string
+	// IdleTimeout closes live sessions that nobody used for so long; 0 never.
+	IdleTimeout time.Duration
+	// Gates judge tool calls, besides the policy.
+	Gates agent.Gates
+	// Ask waits for a person's answer to a call that a gate wants asked.
+	Ask func(ctx context.Context, callID, reason string) (bool, error)
+	// MaxTurns ends a prompt that goes on and on; 0 for no limit.
+	MaxTurns int
+	// Session injects clock, randomness and file system.
+	Session session.Options
+}
+
+// Runtime holds the live sessions of a program. It is safe for concurrent use.
+type Runtime struct {
+	host     *host
+	registry *wrapper.Registry
+}
+
+// New makes a runtime. It reads nothing yet and starts nothing but the clock
+// that closes idle sessions. Close ends it.
+func New(cfg Config) (*Runtime, error) {
+	h, err := newHost(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := wrapper.NewRegistry(h, wrapper.Options{Session: cfg.Session, IdleTimeout: cfg.IdleTimeout, Gates: cfg.Gates, MaxTurns: cfg.MaxTurns, Ask: cfg.Ask})
+	return &Runtime{h, r}, nil
+}
+
+// Close ends all live sessions: running prompts are aborted and kept as far as
+// they came.
+func (r *Runtime) Close() error { return r.registry.Close() }
+
+// AgentDir is where the user's configuration and sessions are.
+func (r *Runtime) AgentDir() string { return r.host.agentDir }
+
+// Config reads the configuration that holds in a working folder.
+func (r *Runtime) Config(cwd string) *config.Config { return r.host.config(cwd) }
+
+// SessionRoot is the folder that holds the sessions of a working folder.
+func (r *Runtime) SessionRoot(cwd string) config.SessionRoot { return r.host.config(cwd).Sessions }
+
+// Find resolves what a person calls a session: a path, an id, or the beginning
+// of an id. cwd is the folder that the question comes from.
+func (r *Runtime) Find(cwd, ref string) (string, error) {
+	return catalog.Find(r.SessionRoot(cwd).Dir, ref)
+}
+
+// Sessions lists all sessions, the newest first.
+func (r *Runtime) Sessions(ctx context.Context, cwd string) ([]catalog.Info, error) {
+	return catalog.List(ctx, r.SessionRoot(cwd).Dir)
+}
+
+// Open starts the live session of a file, or returns the one that is live.
+func (r *Runtime) Open(ctx context.Context, path string, o OpenOptions) (*Session, error) {
+	return r.registry.Open(ctx, path, o)
+}
+
+// Create starts a session in a working folder. It has no file before its first
+// prompt.
+func (r *Runtime) Create(ctx context.Context, cwd string, o OpenOptions) (*Session, error) {
+	abs, err := filepath.Abs(cwd)
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	root := r.SessionRoot(abs)
+	dir := root.Dir
+	if !root.Custom {
+		dir = filepath.Join(dir, session.DirName(abs))
+	}
+	return r.registry.Create(ctx, session.NewSession{Dir: dir, CWD: abs}, o)
+}
+
+// SetTools changes what the session of a file has chosen, live or not.
+func (r *Runtime) SetTools(ctx context.Context, path string, sel toolselect.Selection) (Changed, error) {
+	s, live := r.registry.Live(path)
+	if !live {
+		var err error
+		if s, err = r.Open(ctx, path, OpenOptions{}); err != nil {
+			return Changed{}, err
+		}
+		defer r.registry.Release(s)
+	}
+	return s.SetTools(ctx, sel)
+}
+
+// Release closes a live session and gives its file back.
+func (r *Runtime) Release(s *Session) error { return r.registry.Release(s) }
+
+func userHome(cfg Config) (string, error) {
+	if cfg.Home != "" {
+		return filepath.Abs(cfg.Home)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the home folder: %w", err)
+	}
+	return home, nil
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs every test of the project. Needs Go and git, nothing else.
+#
+#   ./test.sh              format, vet, builds for three systems, tests with -race
+#   ./test.sh --interop    also the checks against real pi (needs npm)
+#   ./test.sh --quick      tests without -race and without the other systems
+set -euo pipefail
+cd "$(dirname "$0")"
+
+interop=no quick=no
+for arg in "$@"; do
+  case "$arg" in
+    --interop) interop=yes ;;
+    --quick) quick=yes ;;
+    *) echo "test.sh: unknown option $arg (there are --interop and --quick)" >&2; exit 2 ;;
+  esac
+done
+
+step() { printf '\n== %s\n' "$1"; }
+
+step "format"
+unformatted=$(gofmt -l $(git ls-files --cached --others --exclude-standard '*.go'))
+if [ -n "$unformatted" ]; then
+  printf 'not formatted, run gofmt -w:\n%s\n' "$unformatted" >&2
+  exit 1
+fi
+
+if [ "$quick" = yes ]; then
+  step "tests"
+  go vet ./...
+  go test ./...
+else
+  for os in linux darwin windows; do
+    step "vet and build for $os"
+    CGO_ENABLED=0 GOOS=$os go vet ./...
+    CGO_ENABLED=0 GOOS=$os go build -o /dev/null ./cmd/piweb
+  done
+  step "tests with the race detector"
+  go test -race -timeout 20m ./...
+fi
+
+if [ "$interop" = yes ]; then
+  step "interop with real pi"
+  interop/run.sh
+fi
+
+printf '\nall tests passed\n'
