@@ -136,7 +136,7 @@ func (l *Loop) level() string {
 // transcript to those of the loop, so that stock pi resumes with the same, or
 // nil. It carries no text: the head is not in the transcript.
 func (l *Loop) declaration(declared *message.Replay) *message.System {
-	sys := &message.System{Timestamp: l.cfg.Now().UnixMilli()}
+	sys := &message.System{Writer: message.Piweb, Timestamp: l.cfg.Now().UnixMilli()}
 	same := func(a, b message.ToolDeclaration) bool {
 		x, _ := message.Marshal(a)
 		y, _ := message.Marshal(b)

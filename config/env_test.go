@@ -6,7 +6,7 @@ import (
 )
 
 func TestAgentDir(t *testing.T) {
-	home, cwd := filepath.FromSlash("/home/me"), filepath.FromSlash("/work/p")
+	home, cwd := filepath.FromSlash("/home/me"), filepath.FromSlash("/src/p")
 	for _, c := range []struct {
 		name, value string
 		set         bool
@@ -17,9 +17,9 @@ func TestAgentDir(t *testing.T) {
 		{"absolute", "/etc/pi", true, "/etc/pi"},
 		{"tilde", "~", true, "/home/me"},
 		{"tilde and path", "~/x y/日本", true, "/home/me/x y/日本"},
-		{"another user's tilde is a name", "~bob/x", true, "/work/p/~bob/x"},
+		{"another user's tilde is a name", "~bob/x", true, "/src/p/~bob/x"},
 		{"tilde inside", "/a/~/b", true, "/a/~/b"},
-		{"relative", "conf", true, "/work/p/conf"},
+		{"relative", "conf", true, "/src/p/conf"},
 		{"dots and slashes", "/a//b/../c/", true, "/a/c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func newHome(t *testing.T) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &home{t: t, dir: filepath.Join(dir, "me"), cwd: filepath.Join(dir, "work", "proj é 日本"), vars: map[string]string{}}
+	h := &home{t: t, dir: filepath.Join(dir, "me"), cwd: filepath.Join(dir, "code", "proj é 日本"), vars: map[string]string{}}
 	for _, d := range []string{h.agent(), h.cwd} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)

@@ -35,9 +35,10 @@ func (t Tools) Effective() []string {
 // "+name" and "-name" then add and remove in order; a list of only these starts
 // from what is below, or from the built-in default (spec/pi.md §8).
 //
-// Two departures from pi 1.6.0, both so that a list means what it says: an empty
-// list in an upper layer is none, where pi keeps the lower layer's; and a list
-// with only unusable entries is ignored, where pi takes it for an empty one.
+// Three departures from pi 1.6.0, so that a list means what it says: an empty
+// list in an upper layer is none, where pi keeps the lower layer's; "+name" over
+// an empty list adds to none, where pi adds to the built-in default; and a value
+// without any usable entry is ignored, where pi takes it for an empty list.
 func (t *Tools) apply(l layer) (problems []*Problem) {
 	list, ok := l.values["defaultTools"].([]any)
 	if !ok {

@@ -15,8 +15,14 @@ type System struct {
 	Sections     *Sections         `json:"sections,omitempty"`
 	ToolsAdded   []ToolDeclaration `json:"toolsAdded,omitempty"`
 	ToolsRemoved []ToolName        `json:"toolsRemoved,omitempty"`
-	Timestamp    int64             `json:"timestamp"` // Unix milliseconds
+	// Writer is Piweb on what we write, so that our own echo of a policy is never
+	// taken for a declaration that decides one. pi keeps and ignores the field.
+	Writer    string `json:"writer,omitempty"`
+	Timestamp int64  `json:"timestamp"` // Unix milliseconds
 }
+
+// Piweb is the writer of our own system messages.
+const Piweb = "piweb"
 
 // MarshalJSON writes the message as pi stores it.
 func (m *System) MarshalJSON() ([]byte, error) {

@@ -186,8 +186,8 @@ func rawOrMissing(v gjson.Result) string {
 
 // findDeclared replays the declarations of the whole branch, as pi does on
 // resume; what a compaction repeats of them says nothing new. They count only if one
-// of them is newer than our last receipt: what stands before it is our own echo
-// of a policy that the file decides without it.
+// of them is another program's and newer than our last receipt: the rest is our
+// own echo of a policy that the file decides without it.
 func findDeclared(v View) (Declared, error) {
 	branch, err := v.Branch(v.Leaf())
 	if err != nil {
@@ -209,7 +209,10 @@ func findDeclared(v View) (Declared, error) {
 		if err != nil {
 			return Declared{}, err
 		}
-		if declares(p, &state) {
+		switch says, ours := declares(p, &state); {
+		case says && ours:
+			d.Ours = true
+		case says:
 			d.Counts, d.Entry = true, e.ID
 		}
 	}
@@ -228,22 +231,22 @@ func findDeclared(v View) (Declared, error) {
 }
 
 // declares folds an entry into the replay and tells whether it says anything
-// about tools. The first system message of a branch does even without naming
-// one: for pi it declares that there are none.
-func declares(p session.Payload, state *message.Replay) bool {
+// about tools, and whether it is our own. The first system message of a branch
+// does even without naming one: for pi it declares that there are none.
+func declares(p session.Payload, state *message.Replay) (says, ours bool) {
 	switch p := p.(type) {
 	case session.MessagePayload:
 		sys, ok := p.Message.(*message.System)
 		if !ok {
-			return false
+			return false, false
 		}
 		first := !state.Declared
 		state.Apply(sys)
-		return first || len(sys.ToolsAdded)+len(sys.ToolsRemoved) > 0
+		return first || len(sys.ToolsAdded)+len(sys.ToolsRemoved) > 0, sys.Writer == message.Piweb
 	case session.Unknown: // active_tools_change
 		names := gjson.GetBytes(p.Raw, "activeToolNames")
 		if !names.IsArray() {
-			return false
+			return false, false
 		}
 		state.Tools, state.Declared = nil, true
 		for _, n := range names.Array() {
@@ -251,7 +254,7 @@ func declares(p session.Payload, state *message.Replay) bool {
 				state.Tools = append(state.Tools, message.ToolDeclaration{Name: n.String()})
 			}
 		}
-		return true
+		return true, false
 	}
-	return false
+	return false, false
 }

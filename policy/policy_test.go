@@ -195,6 +195,8 @@ func TestDeclaredByTheTranscript(t *testing.T) {
 		{"added and removed", []string{system(decl("read")+","+decl("bash"), ""), system(decl("edit"), `{"name":"bash"}`)}, true, "read edit"},
 		{"one without tools declares none", []string{`"message","message":{"role":"system","content":"text"}`}, true, ""},
 		{"older than our receipt", []string{system(decl("read"), ""), receiptLine}, false, "read"},
+		{"our own, not answered for yet", []string{`"message","message":{"role":"system","content":"","writer":"piweb","toolsAdded":[` + decl("read") + `]}`}, false, "read"},
+		{"another's on top of our own", []string{`"message","message":{"role":"system","content":"","writer":"piweb","toolsAdded":[` + decl("read") + `]}`, system(decl("ls"), "")}, true, "read ls"},
 		{"newer than our receipt", []string{system(decl("read"), ""), receiptLine, system(decl("ls"), "")}, true, "read ls"},
 		{"only text after our receipt", []string{system(decl("read"), ""), receiptLine, `"message","message":{"role":"system","content":"x"}`}, false, "read"},
 		{"active_tools_change", []string{system(decl("read"), ""), `"active_tools_change","activeToolNames":["bash","web_search"]`}, true, "bash"},

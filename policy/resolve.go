@@ -75,7 +75,7 @@ func Resolve(f Facts) (Policy, Trail) {
 		t = append(t, Step{ByTranscript, true, text})
 		return open(slices.Clone(d.Tools), Source{ByTranscript, d.Entry}), t
 	case d.Ours:
-		t = append(t, Step{ByTranscript, false, "its declarations stand before the last receipt: they are our own"})
+		t = append(t, Step{ByTranscript, false, "what it declares is our own, or stands before the last receipt"})
 	default:
 		t = append(t, Step{ByTranscript, false, "it declares nothing"})
 	}

@@ -32,7 +32,7 @@ func newGround(t *testing.T) *ground {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &ground{t: t, base: base, home: base + "/home/me", agent: base + "/conf/agent", project: base + "/work/proj", outside: base + "/outside"}
+	g := &ground{t: t, base: base, home: base + "/home/me", agent: base + "/conf/agent", project: base + "/code/proj", outside: base + "/outside"}
 	for _, p := range []*string{&g.home, &g.agent, &g.project, &g.outside} {
 		*p = filepath.FromSlash(*p)
 		if err := os.MkdirAll(*p, 0o755); err != nil {
@@ -164,24 +164,24 @@ func TestContextOrder(t *testing.T) {
 	g := newGround(t)
 	g.put(g.agent+"/AGENTS.md", "agent")
 	g.put(g.base+"/AGENTS.md", "base")
-	g.put(g.base+"/work/CLAUDE.md", "work")
+	g.put(g.base+"/code/CLAUDE.md", "code")
 	g.put(g.project+"/AGENTS.override.md", "proj")
 	g.put(g.project+"/sub 日本 é🙂/AGENTS.md", "sub")
 	g.put(g.project+"/sub 日本 é🙂/below/AGENTS.md", "below, not on the way")
 	p := g.place()
 	p.Cwd = filepath.Join(g.project, "sub 日本 é🙂")
 	found, omitted := texts(g, p)
-	expect(t, "found", found, "agent", "base", "work", "proj", "sub")
+	expect(t, "found", found, "agent", "base", "code", "proj", "sub")
 	expect(t, "left out", omitted)
 
 	p.Cwd += string(filepath.Separator)
 	found, _ = texts(g, p)
-	expect(t, "with a separator at the end", found, "agent", "base", "work", "proj", "sub")
+	expect(t, "with a separator at the end", found, "agent", "base", "code", "proj", "sub")
 }
 
 func TestContextNormalFormsAreDifferentFolders(t *testing.T) {
 	g := newGround(t)
-	nfc, nfd := g.base+"/work/caf\u00e9", g.base+"/work/cafe\u0301"
+	nfc, nfd := g.base+"/code/caf\u00e9", g.base+"/code/cafe\u0301"
 	g.put(nfc+"/AGENTS.md", "nfc")
 	g.put(nfd+"/AGENTS.md", "nfd")
 	if found, _ := texts(g, Place{Cwd: filepath.FromSlash(nfd)}); len(found) != 1 || found[0] != "nfd" {
@@ -291,8 +291,8 @@ func TestContextLinks(t *testing.T) {
 		{"into the agent directory", false, file(func(g *ground) string { return g.agent + "/shared.md" }), true, nil, ""},
 		{"inside the cwd", false, file(func(g *ground) string { return g.project + "/doc/a.md" }), true, nil, ""},
 		{"relative, inside", false, func(g *ground) string { g.put(g.project+"/doc/a.md", "linked"); return "doc/a.md" }, true, nil, ""},
-		{"relative, upwards and inside git", true, func(g *ground) string { g.put(g.base+"/work/shared.md", "linked"); return "../shared.md" }, true, nil, ""},
-		{"the same without git", false, func(g *ground) string { g.put(g.base+"/work/shared.md", "linked"); return "../shared.md" }, false, confine.ErrOutside, "outside"},
+		{"relative, upwards and inside git", true, func(g *ground) string { g.put(g.base+"/code/shared.md", "linked"); return "../shared.md" }, true, nil, ""},
+		{"the same without git", false, func(g *ground) string { g.put(g.base+"/code/shared.md", "linked"); return "../shared.md" }, false, confine.ErrOutside, "outside"},
 		{"outside", false, file(func(g *ground) string { return g.outside + "/secret" }), false, confine.ErrOutside, "outside/secret"},
 		{"outside, relative", false, func(g *ground) string { g.put(g.outside+"/secret", "linked"); return "../../outside/secret" }, false, confine.ErrOutside, "outside"},
 		{"outside, with git", true, file(func(g *ground) string { return g.outside + "/secret" }), false, confine.ErrOutside, "outside"},
@@ -322,7 +322,7 @@ func TestContextLinks(t *testing.T) {
 			}
 			g := newGround(t)
 			if c.git {
-				g.put(g.base+"/work/.git/HEAD", "ref: refs/heads/main\n")
+				g.put(g.base+"/code/.git/HEAD", "ref: refs/heads/main\n")
 			}
 			path := g.link(c.target(g), g.project+"/AGENTS.md")
 			g.put(g.project+"/CLAUDE.md", "next choice")
@@ -356,11 +356,11 @@ func TestContextLinksElsewhereOnTheWay(t *testing.T) {
 	secret := g.put(g.outside+"/secret", "SECRET")
 	g.link(secret, g.agent+"/AGENTS.md")
 	g.link(secret, g.base+"/AGENTS.md")
-	g.link(secret, g.base+"/work/CLAUDE.md")
+	g.link(secret, g.base+"/code/CLAUDE.md")
 	g.put(g.project+"/AGENTS.md", "own")
 	found, omitted := texts(g, g.place())
 	expect(t, "found", found, "own")
-	expect(t, "left out", omitted, "conf/agent/AGENTS.md", "AGENTS.md", "work/CLAUDE.md")
+	expect(t, "left out", omitted, "conf/agent/AGENTS.md", "AGENTS.md", "code/CLAUDE.md")
 }
 
 func TestContextHomeThatIsTheWholeSystemAllowsNothing(t *testing.T) {
@@ -370,7 +370,7 @@ func TestContextHomeThatIsTheWholeSystemAllowsNothing(t *testing.T) {
 	p.Home = "/"
 	found, omitted := texts(g, p)
 	expect(t, "found", found)
-	expect(t, "left out", omitted, "work/proj/AGENTS.md")
+	expect(t, "left out", omitted, "code/proj/AGENTS.md")
 }
 
 // The folders of the session may be links; only files are judged.

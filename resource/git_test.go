@@ -9,11 +9,11 @@ import (
 
 func TestGitRoot(t *testing.T) {
 	g := newGround(t)
-	g.put(g.base+"/work/.git/HEAD", "ref: x")
-	g.put(g.base+"/work/proj/wt/.git", "gitdir: ../../.git/worktrees/wt\n")
-	g.put(g.base+"/work/proj/wt/deep/x", "")
+	g.put(g.base+"/code/.git/HEAD", "ref: x")
+	g.put(g.base+"/code/proj/wt/.git", "gitdir: ../../.git/worktrees/wt\n")
+	g.put(g.base+"/code/proj/wt/deep/x", "")
 	g.link(g.project, g.base+"/alias")
-	work := filepath.Join(g.base, "work")
+	work := filepath.Join(g.base, "code")
 	for dir, want := range map[string]string{
 		g.project:                               work,
 		work:                                    work,
@@ -49,13 +49,13 @@ func TestContextNestedWorktree(t *testing.T) {
 		want         []string
 		omitted      []string
 	}{
-		{"same name is read once", nil, "", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"work/main/AGENTS.md"}},
-		{"from a folder below", nil, "a/b", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"work/main/AGENTS.md"}},
+		{"same name is read once", nil, "", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"code/main/AGENTS.md"}},
+		{"from a folder below", nil, "a/b", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"code/main/AGENTS.md"}},
 		{"different names are both read", nil, "", "AGENTS.md", "CLAUDE.md", []string{"main", "wt"}, nil},
 		{"override of the worktree hides nothing above", nil, "", "AGENTS.md", "AGENTS.override.md", []string{"main", "wt"}, nil},
 		{"worktree without a file", nil, "", "AGENTS.md", "", []string{"main"}, nil},
-		{"relative gitdir", func(g *ground, main, wt string) { g.checkout(main, wt, "gitdir: ../../.git/worktrees/w\n") }, "", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"work/main/AGENTS.md"}},
-		{"CRLF and blanks behind the gitdir", func(g *ground, main, wt string) { g.checkout(main, wt, "gitdir: ../../.git/worktrees/w \r\n") }, "", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"work/main/AGENTS.md"}},
+		{"relative gitdir", func(g *ground, main, wt string) { g.checkout(main, wt, "gitdir: ../../.git/worktrees/w\n") }, "", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"code/main/AGENTS.md"}},
+		{"CRLF and blanks behind the gitdir", func(g *ground, main, wt string) { g.checkout(main, wt, "gitdir: ../../.git/worktrees/w \r\n") }, "", "AGENTS.md", "AGENTS.md", []string{"wt"}, []string{"code/main/AGENTS.md"}},
 		{"no HEAD", func(g *ground, main, wt string) {
 			g.checkout(main, wt, "gitdir: ../../.git/worktrees/w\n")
 			os.Remove(filepath.Join(main, ".git", "worktrees", "w", "HEAD"))
@@ -81,7 +81,7 @@ func TestContextNestedWorktree(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGround(t)
-			main := filepath.Join(g.base, "work", "main")
+			main := filepath.Join(g.base, "code", "main")
 			wt := filepath.Join(main, ".worktrees", "w")
 			if c.build == nil {
 				c.build = func(g *ground, main, wt string) {
@@ -105,7 +105,7 @@ func TestContextNestedWorktree(t *testing.T) {
 
 func TestContextWorktreeBesideTheCheckout(t *testing.T) {
 	g := newGround(t)
-	main, wt := filepath.Join(g.base, "work", "main"), filepath.Join(g.base, "work", "feat")
+	main, wt := filepath.Join(g.base, "code", "main"), filepath.Join(g.base, "code", "feat")
 	g.checkout(main, wt, "gitdir: "+filepath.Join(main, ".git", "worktrees", "w")+"\n")
 	g.put(main+"/AGENTS.md", "main")
 	g.put(wt+"/AGENTS.md", "wt")
@@ -119,12 +119,12 @@ func TestContextWorktreeBesideTheCheckout(t *testing.T) {
 // git writes real paths into .git while the cwd may go through a link.
 func TestContextNestedWorktreeReachedByALink(t *testing.T) {
 	g := newGround(t)
-	main := filepath.Join(g.base, "work", "main")
+	main := filepath.Join(g.base, "code", "main")
 	wt := filepath.Join(main, "wt")
 	g.checkout(main, wt, "gitdir: "+filepath.Join(main, ".git", "worktrees", "w")+"\n")
 	g.put(main+"/AGENTS.md", "main")
 	g.put(wt+"/AGENTS.md", "wt")
-	g.link(filepath.Join(g.base, "work"), g.base+"/alias")
+	g.link(filepath.Join(g.base, "code"), g.base+"/alias")
 	p := g.place()
 	p.Cwd = filepath.Join(g.base, "alias", "main", "wt")
 	found, omitted := texts(g, p)
@@ -136,7 +136,7 @@ func TestContextNestedWorktreeReachedByALink(t *testing.T) {
 // worktree; it is left out, and so the main checkout's own is read.
 func TestContextNestedWorktreeWithLinkToMain(t *testing.T) {
 	g := newGround(t)
-	main := filepath.Join(g.base, "work", "main")
+	main := filepath.Join(g.base, "code", "main")
 	wt := filepath.Join(main, "wt")
 	g.checkout(main, wt, "gitdir: "+filepath.Join(main, ".git", "worktrees", "w")+"\n")
 	g.put(main+"/AGENTS.md", "main")
@@ -145,7 +145,7 @@ func TestContextNestedWorktreeWithLinkToMain(t *testing.T) {
 	p.Cwd = wt
 	found, omitted := texts(g, p)
 	expect(t, "found", found, "main")
-	expect(t, "left out", omitted, "work/main/wt/AGENTS.md")
+	expect(t, "left out", omitted, "code/main/wt/AGENTS.md")
 }
 
 // The same with what git itself writes.
@@ -155,7 +155,7 @@ func TestContextNestedWorktreeByGit(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	g := newGround(t)
-	main := filepath.Join(g.base, "work", "main")
+	main := filepath.Join(g.base, "code", "main")
 	wt := filepath.Join(main, ".worktrees", "w")
 	g.put(main+"/AGENTS.md", "main")
 	for _, args := range [][]string{
@@ -175,7 +175,7 @@ func TestContextNestedWorktreeByGit(t *testing.T) {
 	p.Cwd = wt
 	found, omitted := texts(g, p)
 	expect(t, "found", found, "wt")
-	expect(t, "left out", omitted, "work/main/AGENTS.md")
+	expect(t, "left out", omitted, "code/main/AGENTS.md")
 	p.Cwd = main
 	found, omitted = texts(g, p)
 	expect(t, "in the main checkout", found, "main")

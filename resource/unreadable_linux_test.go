@@ -42,7 +42,7 @@ func TestContextUnreadableIsToldAndTheNextTried(t *testing.T) {
 	os.Chmod(locked, 0)
 	g.link("AGENTS.md", g.project+"/AGENTS.override.md")
 	g.put(g.project+"/CLAUDE.md", "next")
-	closed := g.put(g.base+"/work/closed/AGENTS.md", "in a closed folder")
+	closed := g.put(g.base+"/code/closed/AGENTS.md", "in a closed folder")
 	os.Chmod(filepath.Dir(closed), 0)
 	defer os.Chmod(filepath.Dir(closed), 0o755)
 
@@ -53,7 +53,7 @@ func TestContextUnreadableIsToldAndTheNextTried(t *testing.T) {
 		}
 		found, omitted := texts(g, g.place())
 		expect(t, "found", found, "next")
-		expect(t, "left out", omitted, "work/proj/AGENTS.override.md", "work/proj/AGENTS.md")
+		expect(t, "left out", omitted, "code/proj/AGENTS.override.md", "code/proj/AGENTS.md")
 		_, omissions := ContextFiles(g.place())
 		for _, o := range omissions {
 			if !errors.Is(o.Err, fs.ErrPermission) {
@@ -75,13 +75,13 @@ func TestContextFolderThatCanBePassedButNotListed(t *testing.T) {
 	for dir := g.base; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
 		os.Chmod(dir, 0o755)
 	}
-	g.put(g.base+"/work/AGENTS.md", "work")
+	g.put(g.base+"/code/AGENTS.md", "code")
 	g.put(g.project+"/AGENTS.md", "proj")
-	work := filepath.Join(g.base, "work")
+	work := filepath.Join(g.base, "code")
 	os.Chmod(work, 0o711)
 	asNobody(t, func() {
 		found, omitted := texts(g, g.place())
-		expect(t, "found", found, "work", "proj")
+		expect(t, "found", found, "code", "proj")
 		expect(t, "left out", omitted)
 	})
 }
@@ -103,7 +103,7 @@ func TestContextSpecialFiles(t *testing.T) {
 	select {
 	case r := <-done:
 		expect(t, "found", r.found, "next")
-		expect(t, "left out", r.omitted, "work/proj/AGENTS.override.md", "work/proj/AGENTS.md")
+		expect(t, "left out", r.omitted, "code/proj/AGENTS.override.md", "code/proj/AGENTS.md")
 	case <-time.After(10 * time.Second):
 		t.Fatal("blocked on a FIFO")
 	}

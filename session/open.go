@@ -163,8 +163,18 @@ func (s *Session) scanLine(l line) error {
 	if !l.whole {
 		kind, what = KindTornTail, "is a fragment of a write that did not finish"
 	}
-	s.note(kind, l.num, l.offset, "", "line %d %s: %s; %d whole records on it are read, the bytes stay where they are", l.num, what, damage, len(vals))
+	s.note(kind, l.num, l.offset, "", "the line %s: %s; %s, the bytes stay where they are", what, damage, rescued(len(vals)))
 	return nil
+}
+
+func rescued(n int) string {
+	switch n {
+	case 0:
+		return "nothing on it can be read"
+	case 1:
+		return "one whole record on it is read"
+	}
+	return fmt.Sprintf("%d whole records on it are read", n)
 }
 
 func (s *Session) scanValue(l line, v value) {

@@ -211,7 +211,7 @@ func (s *Session) note(kind Kind, line int, offset int64, id ID, format string, 
 // holds the leaf.
 func (s *Session) add(e Entry) {
 	e.pos = len(s.entries)
-	if first, ok := s.byID[e.ID]; ok {
+	if first, ok := s.byID[e.ID]; ok && e.ID != "" { // entries of version 1 get their ids later
 		if len(s.twins[e.ID]) == 0 {
 			s.twins[e.ID] = []int{first}
 			s.note(KindDuplicate, e.Line, e.Offset, e.ID, "the id %s occurs again; the last entry with it counts", e.ID)

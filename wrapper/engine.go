@@ -30,7 +30,7 @@ func WorkingFolder(header, asked string) Folder {
 	f := Folder{Header: header}
 	if isDir(header) && filepath.IsAbs(header) {
 		f.Path = header
-		if asked != "" && filepath.Clean(asked) != filepath.Clean(header) {
+		if abs, err := filepath.Abs(asked); asked != "" && err == nil && abs != filepath.Clean(header) {
 			f.Warning = fmt.Sprintf("the session works in %s, as its file says; a folder is chosen only for a session whose own is gone", header)
 		}
 		return f

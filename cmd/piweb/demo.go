@@ -55,11 +55,11 @@ func (a *app) demo(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
 		if err != nil {
 			return fmt.Errorf("make the session %q: %w", d.name, err)
 		}
-		a.printf("  %s\n    %s\n", d.name, s)
-		first = s
+		a.printf("  %s  %s\n", shortID(s.ID()), d.name)
+		first = shortID(s.ID())
 	}
 	a.printf("\nThey are made with the offline model, which is no real model. Try:\n\n")
-	a.printf("  piweb sessions list\n  piweb explain %q\n  piweb run --session %q \"read greet.go\"\n  piweb tools %q --set read\n", first, first, first)
+	a.printf("  piweb sessions list\n  piweb explain %s\n  piweb run --session %s \"read greet.go\"\n  piweb tools %s --set read\n", first, first, first)
 	return nil
 }
 
@@ -82,28 +82,28 @@ func writeProject(dir string) error {
 	return os.Rename(filepath.Join(dir, "greet.go.txt"), filepath.Join(dir, "greet.go"))
 }
 
-func makeDemo(ctx context.Context, rt *piweb.Runtime, dir string, d demoSession) (path string, err error) {
-	s, err := rt.Create(ctx, dir, piweb.OpenOptions{Tools: d.tools, Model: piweb.OfflineModel})
+func makeDemo(ctx context.Context, rt *piweb.Runtime, dir string, d demoSession) (s *piweb.Session, err error) {
+	s, err = rt.Create(ctx, dir, piweb.OpenOptions{Tools: d.tools, Model: piweb.OfflineModel})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, rt.Release(s)) }()
 	if _, err := s.Log().Append(session.SessionInfo{Name: d.name}); err != nil {
-		return "", err
+		return nil, err
 	}
 	for i, text := range d.prompts {
 		if d.clear && i == len(d.prompts)-1 {
 			if _, err := s.SetTools(ctx, toolselect.Clear()); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 		turn, err := s.Prompt(ctx, piweb.Input{Text: text})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if err := turn.Wait(ctx); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return s.Log().Path(), nil
+	return s, nil
 }

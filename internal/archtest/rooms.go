@@ -24,6 +24,10 @@ const (
 	openaiGo = "github.com/openai/openai-go/v3"
 	cobra    = "github.com/spf13/cobra"
 	xtext    = "golang.org/x/text"
+	xsys     = "golang.org/x/sys" // Windows only
+
+	jsonschema = "github.com/santhosh-tekuri/jsonschema/v6"
+	goInternal = "github.com/rogpeppe/go-internal"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -33,16 +37,16 @@ var rooms = []room{
 	{"leaf", "internal/confine", "the one door to files named by someone else", nil, nil},
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
-	{"data", "config", "agent directory, settings, models, keys, trust", nil, []string{gjson, sjson}},
+	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
 	{"data", "session", "the JSONL file: entries, tree, context, append", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
 	{"data", "session/catalog", "list sessions, find one", []string{"message", "session", "toolselect"}, nil},
-	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, nil},
+	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, []string{xtext}},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
 
-	{"engine", "agent/tool", "read, bash, edit, write, ls", []string{"message"}, []string{xtext}},
+	{"engine", "agent/tool", "read, bash, edit, write, ls", []string{"message"}, []string{xtext, xsys, jsonschema, goInternal}},
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model"}, []string{openaiGo, gjson}},

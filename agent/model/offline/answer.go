@@ -117,7 +117,7 @@ func (m *echo) report(req agent.Request, results []*message.ToolResult) (answer,
 			total := strings.Count(text, "\n") + 1
 			it.Outcome += ", " + plural(total, "line")
 			if total > reportLines {
-				it.Outcome += fmt.Sprintf(", the first %d are", reportLines)
+				it.Outcome += fmt.Sprintf(" (the first %d follow)", reportLines)
 			}
 			it.Lines = fenced(head(text, reportLines))
 		} else {

@@ -100,7 +100,8 @@ func (s *scan) read() (ask, bool) {
 }
 
 func (s *scan) list() (ask, bool) {
-	if s.end() {
+	// Not end: the dots of "ls .." are no punctuation.
+	if rest := strings.TrimSpace(s.rest); rest == "" || strings.EqualFold(rest, "please") {
 		return newAsk("ls", "."), true
 	}
 	path, ok := s.last()

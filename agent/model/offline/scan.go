@@ -90,6 +90,9 @@ func (s *scan) last() (string, bool) {
 		return operand, operand != "" && s.end()
 	}
 	s.blanks()
+	if opensQuote(s.rest) {
+		return "", false // a quotation that nothing closes
+	}
 	operand := s.rest
 	if i := strings.IndexFunc(operand, unicode.IsSpace); i >= 0 {
 		operand = operand[:i]
@@ -125,6 +128,9 @@ func (s *scan) colon() bool {
 // in a drive letter, does not end it; a full-width one always does.
 func (s *scan) beforeColon() (string, bool) {
 	s.blanks()
+	if opensQuote(s.rest) {
+		return "", false
+	}
 	word := s.rest
 	if i := strings.IndexFunc(word, unicode.IsSpace); i >= 0 {
 		word = word[:i]

@@ -16,7 +16,7 @@
 // [model.Spec.Client].
 //
 // Errors are [agent.RequestError] with the provider's words. Keys, header values
-// and credentials of the base URL are cut out of them, see [scrubber].
+// and credentials of the base URL are cut out of them before anyone sees them.
 //
 // The shape of a request follows spec/pi.md §8, the defaults for known hosts are
 // those that pi applies.
