@@ -151,7 +151,7 @@ func readStep(s *session.Session, c *session.Context) (ReadStep, error) {
 	return ReadStep{
 		Path: s.Path(), ID: h.ID, Name: name, Version: h.Version, CWD: h.CWD, Entries: s.Len(), Leaf: s.Leaf(),
 		Branch: len(c.Branch), Context: len(c.Messages), Leaves: len(s.Leaves()),
-		Diagnostics: append(s.Diagnostics(), c.Diagnostics...),
+		Diagnostics: append(append([]session.Diagnostic{}, s.Diagnostics()...), c.Diagnostics...),
 	}, nil
 }
 

@@ -270,6 +270,32 @@ func TestParallelCallsKeepTheirOrder(t *testing.T) {
 	}
 }
 
+// TestInterleavedCalls: providers may send the fragments of several calls in
+// turns; each keeps its own arguments.
+func TestInterleavedCalls(t *testing.T) {
+	m := &played{answers: [][]Delta{
+		{TextDelta{0, "both"}, call(1, "c1", "read", ""), call(2, "c2", "ls", ""), call(1, "", "", `{"n"`), call(2, "", "", `{"n":`), call(1, "", "", `:1}`), call(2, "", "", `2}`), Stop{Reason: message.StopToolUse}},
+		say("done"),
+	}}
+	b := newBench(t, m, nil, echo("read"), echo("ls"))
+	if err := b.prompt(t, t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	file := strings.Join(b.file(t), "\n")
+	if !strings.Contains(file, `toolResult c1 false read{"n":1}`+"\n"+`toolResult c2 false ls{"n":2}`) {
+		t.Errorf("file:\n%s", file)
+	}
+	ends := 0
+	for _, n := range b.names() {
+		if n == "message_update toolcall_end" {
+			ends++
+		}
+	}
+	if ends != 2 {
+		t.Errorf("%d calls ended", ends)
+	}
+}
+
 func TestSequentialToolRunsAlone(t *testing.T) {
 	running, most := 0, 0
 	var mu sync.Mutex

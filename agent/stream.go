@@ -17,7 +17,7 @@ type assembler struct {
 	msg    *message.Assistant
 	blocks map[int]int // a delta's index → place in msg.Content
 	args   map[int]*bytes.Buffer
-	open   int // place of the block that grows, -1 for none
+	open   int // place of the text or thinking block that grows, -1 for none
 	stop   *Stop
 	emit   func(Event)
 }
@@ -30,7 +30,9 @@ func newAssembler(info ModelInfo, thinking string, start time.Time, emit func(Ev
 	}
 }
 
-// block finds or begins the block of an index.
+// block finds or begins the block of an index. Fragments of several calls may
+// come interleaved, so a call stays open until the answer ends; text and
+// thinking end where the next block begins.
 func (a *assembler) block(index int, typ string) (place int, begins bool) {
 	if place, ok := a.blocks[index]; ok && a.msg.Content[place].Type == typ {
 		return place, false
@@ -38,7 +40,10 @@ func (a *assembler) block(index int, typ string) (place int, begins bool) {
 	a.closeBlock()
 	place = len(a.msg.Content)
 	a.msg.Content = append(a.msg.Content, message.Block{Type: typ})
-	a.blocks[index], a.open = place, place
+	a.blocks[index] = place
+	if typ != message.TypeToolCall {
+		a.open = place
+	}
 	return place, true
 }
 
@@ -55,18 +60,30 @@ func (a *assembler) update(u Update) {
 	a.emit(Event{Type: MessageEvent, Update: &u, Usage: &usage})
 }
 
-// closeBlock finishes the block that grows.
+// closeBlock ends the text or thinking block that grows.
 func (a *assembler) closeBlock() {
 	if a.open < 0 {
 		return
 	}
-	b := &a.msg.Content[a.open]
-	if b.Type == message.TypeToolCall {
-		b.Arguments, b.ArgumentsError = parseArguments(a.args[a.open].Bytes())
-	}
-	whole := *b
-	a.update(Update{Type: wire(b.Type) + "_end", ContentIndex: a.open, Block: &whole})
+	a.tellEnd(a.open)
 	a.open = -1
+}
+
+// closeCalls ends the calls: their arguments are whole now, or as whole as they
+// will be.
+func (a *assembler) closeCalls() {
+	for place := range a.msg.Content {
+		if text, ok := a.args[place]; ok {
+			b := &a.msg.Content[place]
+			b.Arguments, b.ArgumentsError = parseArguments(text.Bytes())
+			a.tellEnd(place)
+		}
+	}
+}
+
+func (a *assembler) tellEnd(place int) {
+	whole := a.msg.Content[place]
+	a.update(Update{Type: wire(whole.Type) + "_end", ContentIndex: place, Block: &whole})
 }
 
 // parseArguments wants a JSON object. Anything else is kept as an error for the
@@ -153,6 +170,7 @@ func priced(u message.Usage, p Price) message.Usage {
 // finish ends the answer: as the model ended it, as aborted, or as failed.
 func (a *assembler) finish(ctx context.Context, err error) *message.Assistant {
 	a.closeBlock()
+	a.closeCalls()
 	m := a.msg
 	switch {
 	case ctx.Err() != nil:

@@ -24,10 +24,10 @@ type describer interface {
 	Guidelines() []string
 }
 
-// compose makes the head of a normal session: sections in pi's order, joined by
+// Compose makes the head of a normal session: sections in pi's order, joined by
 // one blank line, from the tools that are in effect. A tool that is not in
 // effect is not named anywhere.
-func compose(p policy.Policy, tools []agent.Tool, res Resources, cwd string) []byte {
+func Compose(p policy.Policy, tools []agent.Tool, res Resources, cwd string) []byte {
 	var parts []string
 	section := func(name, text string) {
 		parts = append(parts, "<"+name+">\n"+strings.TrimRight(text, "\n")+"\n</"+name+">")

@@ -49,7 +49,7 @@ func equip(host Host, p policy.Policy, cwd string, res Resources) (Loadout, erro
 	case p.Prompt.Exact():
 		l.Head = []byte(p.Prompt.Text())
 	default:
-		l.Head = compose(p, l.Tools, res, cwd)
+		l.Head = Compose(p, l.Tools, res, cwd)
 		l.addSource(res.System)
 		l.addSource(res.Append)
 		l.addContextSources()

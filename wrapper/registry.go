@@ -150,18 +150,20 @@ func (r *Registry) start(ctx context.Context, key string, wish OpenOptions, open
 
 func (r *Registry) fill(key string, sl *slot, wish OpenOptions, open func() (*session.Session, error)) (*Session, error) {
 	log, err := open()
+	var s *Session
 	if err == nil {
-		if sl.s, err = newSession(r.host, r.opts, log, wish); err != nil {
+		if s, err = newSession(r.host, r.opts, log, wish); err != nil {
 			_ = log.Close()
 		}
 	}
-	if sl.err = err; err != nil {
-		r.mu.Lock()
+	r.mu.Lock()
+	sl.s, sl.err = s, err
+	if err != nil {
 		delete(r.live, key)
-		r.mu.Unlock()
 	}
+	r.mu.Unlock()
 	close(sl.ready)
-	return sl.s, sl.err
+	return s, err
 }
 
 // Live returns the live session of a file, if there is one.

@@ -184,7 +184,7 @@ func readShown(path string) (*shown, error) {
 	}
 	v := &shown{ID: s.ID(), Path: path, CWD: s.Header().CWD, Name: name, Version: s.Header().Version, Leaf: s.Leaf(),
 		Leaves: s.Leaves(), Entries: s.Len(), Branch: c.Branch, Context: []shownMessage{}, Model: c.Model,
-		ThinkingLevel: cmp.Or(c.ThinkingLevel, "off"), Diagnostics: append(s.Diagnostics(), c.Diagnostics...)}
+		ThinkingLevel: cmp.Or(c.ThinkingLevel, "off"), Diagnostics: append(append([]session.Diagnostic{}, s.Diagnostics()...), c.Diagnostics...)}
 	for i, m := range c.Messages {
 		v.Context = append(v.Context, shownMessage{c.Sources[i], m.Role(), textOf(m), m})
 	}

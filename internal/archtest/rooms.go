@@ -35,6 +35,7 @@ const (
 var rooms = []room{
 	{"leaf", "message", "messages, blocks, usage and tool declarations as pi writes them", nil, nil},
 	{"leaf", "internal/confine", "the one door to files named by someone else", nil, nil},
+	{"leaf", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
@@ -51,7 +52,7 @@ var rooms = []room{
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model"}, []string{openaiGo, gjson}},
 	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
-	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline"}, []string{gjson}},
+	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson}},
 
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent"}, nil},
@@ -60,5 +61,4 @@ var rooms = []room{
 	{"top", "cmd/piweb", "the command line", []string{".", "message", "config", "session", "session/catalog", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
-	{"–", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
 }

@@ -17,6 +17,7 @@ import (
 const (
 	maxBody   = 256 << 20 // bytes of one request
 	maxRecord = 4096      // requests kept; older ones are forgotten
+	maxKept   = 512 << 20 // bytes of all bodies kept; the newest one always is
 )
 
 // Recorded is one request as it arrived. It is not changed later; the body is
@@ -53,6 +54,7 @@ type Handler struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced at each request
 	recorded []Recorded
+	kept     int // bytes of their bodies
 	count    int
 
 	stop     chan struct{}
@@ -174,10 +176,13 @@ func (h *Handler) record(r *http.Request, body []byte) Recorded {
 		N: h.count, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
 		Header: r.Header.Clone(), Body: body,
 	}
-	if len(h.recorded) == maxRecord {
-		h.recorded = append(h.recorded[:0:0], h.recorded[1:]...)
-	}
 	h.recorded = append(h.recorded, rec)
+	h.kept += len(body)
+	for len(h.recorded) > 1 && (len(h.recorded) > maxRecord || h.kept > maxKept) {
+		h.kept -= len(h.recorded[0].Body)
+		h.recorded[0] = Recorded{} // lets go of the body
+		h.recorded = h.recorded[1:]
+	}
 	close(h.changed)
 	h.changed = make(chan struct{})
 	return rec

@@ -9,7 +9,6 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/offline"
-	"github.com/piweb-go/piweb/fixtures/scripts"
 )
 
 // Server is a handler that listens on a free port of 127.0.0.1.
@@ -72,19 +71,17 @@ func (s *Server) Sent() Sent {
 	return Sent{Heads: SystemContents(last.Body), HasTools: HasTools(last.Body), Tools: ToolNames(last.Body)}
 }
 
-// Script reads a script of fixtures/scripts by its name, or fails the test.
-func Script(tb testing.TB, name string) *offline.Script {
+// Script reads the script NAME.json of a folder, such as [scripts.FS], or fails
+// the test.
+//
+// [scripts.FS]: https://pkg.go.dev/github.com/piweb-go/piweb/fixtures/scripts#FS
+func Script(tb testing.TB, folder fs.FS, name string) *offline.Script {
 	tb.Helper()
-	f, err := scripts.Open(name)
+	text, err := fs.ReadFile(folder, name+".json")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func(f fs.File) { _ = f.Close() }(f) // an embedded file
-	script, err := offline.ParseScript(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return script
+	return Parse(tb, string(text))
 }
 
 // Parse reads a script from text, or fails the test.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piweb-go/piweb/agent/model/modeltest"
+	"github.com/piweb-go/piweb/fixtures/scripts"
 )
 
 // post sends a body to a completion route and returns what came back.
@@ -121,7 +122,7 @@ func TestEventStream(t *testing.T) {
 }
 
 func TestUsageOnlyOnRequest(t *testing.T) {
-	s := modeltest.NewServer(t, modeltest.Script(t, "plain"))
+	s := modeltest.NewServer(t, modeltest.Script(t, scripts.FS(), "plain"))
 	_, got := post(t, s.Spec().Client, s.URL, "k", `{"model":"m","stream":true,"messages":[`+hello+`]}`)
 	if strings.Contains(got, "usage") {
 		t.Errorf("nobody asked for the usage: %s", got)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"unicode/utf8"
 
 	"github.com/openai/openai-go/v3"
@@ -14,7 +15,7 @@ import (
 	"github.com/piweb-go/piweb/message"
 )
 
-// body builds the one request that a stream sends. The SDK adds "stream": true.
+// body builds the one request that a stream sends.
 func (c *client) body(req agent.Request) (openai.ChatCompletionNewParams, error) {
 	p := openai.ChatCompletionNewParams{Model: c.info.ID}
 	head, err := c.head(req.Head)
@@ -44,9 +45,9 @@ func (c *client) body(req agent.Request) (openai.ChatCompletionNewParams, error)
 	}
 	effort, extra := c.dialect.thinkingFields(c.info, req.Thinking)
 	p.ReasoningEffort = shared.ReasoningEffort(effort)
-	if len(extra) > 0 {
-		p.SetExtraFields(extra)
-	}
+	fields := map[string]any{"stream": true}
+	maps.Copy(fields, extra)
+	p.SetExtraFields(fields)
 	return p, nil
 }
 

@@ -9,8 +9,9 @@
 // something that cannot be sent.
 //
 // The maker's SDK builds and sends the request, and none of its types leaves
-// this package. It is used without its client constructor, because that one
-// reads OPENAI_* variables; the service constructor reads nothing. Its retries
+// this package. Its client is made without its constructor, because that one
+// reads OPENAI_* variables, and its events are taken before its typed stream
+// looks at them, because that one takes "error": null for an error. Its retries
 // are off: package agent retries, after it has applied the policy again. Nothing
 // here reads the environment, not even for a proxy; a proxy comes with the
 // [model.Spec.Client].

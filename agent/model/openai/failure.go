@@ -15,7 +15,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
 
 	"github.com/piweb-go/piweb/agent"
@@ -32,19 +31,11 @@ func (c *client) failure(err error) error {
 	if errors.As(err, &refusal) {
 		return refusal
 	}
-	var inStream *ssestream.StreamError
-	if errors.As(err, &inStream) {
-		return c.streamRefusal(inStream.Event.Data)
-	}
 	out := &agent.RequestError{Provider: c.info.Provider}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // what it says more is the address, with its query
 		out.Message = "cannot reach " + c.host + ": "
-	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		out.Message = "an event of the answer is not JSON: "
 	}
 	out.Message = c.secrets.clean(clip(out.Message+err.Error(), maxMessage))
 	out.Err = c.secrets.cleanError(err)
@@ -90,7 +81,7 @@ func (c *client) noStream(res *http.Response, media string) *agent.RequestError 
 }
 
 // streamRefusal reads an error that came as an event of the stream.
-func (c *client) streamRefusal(event []byte) *agent.RequestError {
+func (c *client) streamRefusal(event []byte) error {
 	status := 0
 	for _, path := range []string{"error.status", "error.code", "status", "code"} {
 		if n := gjson.GetBytes(event, path).Int(); n >= 400 && n <= 599 {

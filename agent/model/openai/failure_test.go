@@ -157,7 +157,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 		{"refused", echo, configure},
 		{"in the stream", func(w http.ResponseWriter, r *http.Request) {
 			text, _ := json.Marshal(strings.Join(secrets, " "))
-			events(`{"error":{"message":`+string(text)+`}}`)(w, r)
+			streaming(`{"error":{"message":`+string(text)+`}}`)(w, r)
 		}, configure},
 		{"as a page", answer(500, "text/html", "<title>"+secretKey+"</title>"), configure},
 		{"success that is no stream", answer(200, "application/json", `{"error":{"message":"`+strings.ReplaceAll(secretKey, `"`, `\"`)+`"}}`), configure},
@@ -223,7 +223,7 @@ func (failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, er
 
 func TestSilenceEndsTheStream(t *testing.T) {
 	m := against(t, func(w http.ResponseWriter, r *http.Request) {
-		events(delta(`"content":"x"`))(w, r)
+		streaming(delta(`"content":"x"`))(w, r)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}, nil)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
@@ -38,7 +37,7 @@ func New(spec model.Spec) (agent.Model, error) {
 		c.http = newHTTPClient()
 		c.ownHTTP = true
 	}
-	c.chat = openai.NewChatCompletionService(options(spec, base, query, c)...)
+	c.sdk = openai.Client{Options: options(spec, base, query, c)}
 	return c, nil
 }
 
@@ -50,7 +49,7 @@ type client struct {
 	dialect dialect
 	secrets scrubber
 	host    string
-	chat    openai.ChatCompletionService
+	sdk     openai.Client // without its services: only Execute is used
 	http    *http.Client
 	ownHTTP bool
 	idle    time.Duration
@@ -79,23 +78,24 @@ func (c *client) Stream(ctx context.Context, req agent.Request) iter.Seq2[agent.
 		}
 		sending, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		stream := c.chat.NewStreaming(sending, body, option.WithMiddleware(c.watch(cancel)))
-		defer stream.Close()
+		stream, err := c.send(sending, body, c.watch(cancel))
+		defer stream.close()
 
 		a := assembler{client: c, yield: yield}
-		for stream.Next() {
-			if ctx.Err() != nil {
-				break
-			}
-			if !a.chunk(stream.Current()) {
+		for err == nil && stream.next() && ctx.Err() == nil {
+			var more bool
+			if more, err = a.event(stream.event()); !more {
 				return
 			}
+		}
+		if err == nil {
+			err = stream.err()
 		}
 		switch {
 		case ctx.Err() != nil:
 			yield(nil, ctx.Err())
-		case stream.Err() != nil && !a.finished():
-			yield(nil, c.failure(cause(sending, stream.Err())))
+		case err != nil && !a.finished():
+			yield(nil, c.failure(cause(sending, err)))
 		default:
 			a.end()
 		}

@@ -43,9 +43,9 @@ func against(t *testing.T, handle http.HandlerFunc, change func(*model.Spec)) *c
 	return m.(*client)
 }
 
-// events answers with the lines of an event stream; a line without "data:" gets
+// streaming answers with the lines of an event stream; a line without "data:" gets
 // it.
-func events(lines ...string) http.HandlerFunc {
+func streaming(lines ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, l := range lines {
@@ -58,7 +58,9 @@ func events(lines ...string) http.HandlerFunc {
 }
 
 // delta is a chunk with one delta; finish is a chunk that ends the answer.
-func delta(fields string) string { return `{"id":"r1","model":"m","choices":[{"index":0,"delta":{` + fields + `}}]}` }
+func delta(fields string) string {
+	return `{"id":"r1","model":"m","choices":[{"index":0,"delta":{` + fields + `}}]}`
+}
 
 func finish(word string) string {
 	return `{"id":"r1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"` + word + `"}]}`
@@ -139,6 +141,7 @@ func TestStreamShapes(t *testing.T) {
 			ended(message.StopLength, "content_filter", toolCall("a", "ls", "{")),
 		},
 		{"unknown word", "", []string{text, finish("eos"), done}, ended(message.StopEnd, "eos", message.Text("x"))},
+		{"empty errors mean none", "", []string{`{"error":null,"choices":[{"index":0,"delta":{"content":"x"}}]}`, `{"error":"","choices":[]}`, `{"error":{},"choices":[]}`, `{"error":0,"choices":[]}`, finish("stop"), done}, stop(message.Text("x"))},
 		{"empty answer", "", []string{finish("stop"), done}, stop()},
 		{"cut", "", []string{text}, modeltest.Answer{Blocks: []message.Block{message.Text("x")}}},
 		{"cut before anything", "", nil, modeltest.Answer{}},
@@ -150,7 +153,7 @@ func TestStreamShapes(t *testing.T) {
 		{"server that knows no finish, nothing said", `{"supportsFinishReason":false}`, []string{done}, modeltest.Answer{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := against(t, events(c.events...), func(s *model.Spec) {
+			m := against(t, streaming(c.events...), func(s *model.Spec) {
 				if c.compat != "" {
 					s.Compat = []byte(c.compat)
 				}
@@ -167,7 +170,7 @@ func TestStreamShapes(t *testing.T) {
 }
 
 func TestFunctionCallOfOldServers(t *testing.T) {
-	m := against(t, events(
+	m := against(t, streaming(
 		delta(`"function_call":{"name":"ls","arguments":"{\"p\""}`), delta(`"function_call":{"arguments":":1}"}`), finish("function_call"),
 	), nil)
 	got := modeltest.Ask(t, m, modeltest.UserRequest("hello"))
@@ -180,7 +183,7 @@ func TestFunctionCallOfOldServers(t *testing.T) {
 }
 
 func TestStopAndSignature(t *testing.T) {
-	m := against(t, events(
+	m := against(t, streaming(
 		`{"id":"r9","model":"m-2026","choices":[{"index":0,"delta":{"reasoning_text":"a"}}]}`,
 		`{"id":"r9","model":"m-2026","choices":[{"index":0,"delta":{"reasoning_text":"b"},"finish_reason":"stop"}]}`,
 	), nil)
@@ -221,7 +224,7 @@ func TestUsage(t *testing.T) {
 				"choice": {delta(`"content":"x"`), `{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":` + c.raw + `}]}`, "[DONE]"},
 				"last":   {`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":1,"completion_tokens":99}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":` + c.raw + `}`},
 			} {
-				got := modeltest.Ask(t, against(t, events(lines...), nil), modeltest.UserRequest("hello"))
+				got := modeltest.Ask(t, against(t, streaming(lines...), nil), modeltest.UserRequest("hello"))
 				if got.Err != nil || got.Usage != c.want {
 					t.Errorf("in the %s: got %+v, %v, want %+v", place, got.Usage, got.Err, c.want)
 				}
@@ -229,7 +232,7 @@ func TestUsage(t *testing.T) {
 		})
 	}
 	t.Run("null in every chunk", func(t *testing.T) {
-		m := against(t, events(`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":null}`, finish("stop")), nil)
+		m := against(t, streaming(`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":null}`, finish("stop")), nil)
 		for d := range m.Stream(t.Context(), modeltest.UserRequest("hello")) {
 			if _, ok := d.(agent.UsageDelta); ok {
 				t.Error("usage was told without usage")
@@ -247,14 +250,18 @@ func TestStreamFailures(t *testing.T) {
 		want   string
 		told   string // text before
 	}{
-		{"error event", events(text, `{"error":{"message":"Overloaded.","code":503}}`), 503, "Overloaded.", "x"},
-		{"error event with a word for a code", events(`{"error":{"message":"Too much.","type":"server_error","code":"overloaded"}}`), 0, "Too much. (overloaded)", ""},
-		{"error event as a string", events(`{"error":"went wrong"}`), 0, "went wrong", ""},
-		{"not JSON", events(text, `{"choices":[`), 0, "not JSON", "x"},
-		{"finish says error", events(text, finish("network_error")), 0, "network_error", "x"},
-		{"call without a name", events(call(0, `"id":"a","function":{"arguments":"{}"}`), finish("tool_calls")), 0, "without a name", ""},
+		{"error event", streaming(text, `{"error":{"message":"Overloaded.","code":503}}`), 503, "Overloaded.", "x"},
+		{"error event with a word for a code", streaming(`{"error":{"message":"Too much.","type":"server_error","code":"overloaded"}}`), 0, "Too much. (overloaded)", ""},
+		{"event of the type error", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: error\ndata: {\"message\":\"Sorry.\"}\n\n")
+		}, 0, "Sorry.", ""},
+		{"error event as a string", streaming(`{"error":"went wrong"}`), 0, "went wrong", ""},
+		{"not JSON", streaming(text, `{"choices":[`), 0, "cannot be read", "x"},
+		{"finish says error", streaming(text, finish("network_error")), 0, "network_error", "x"},
+		{"call without a name", streaming(call(0, `"id":"a","function":{"arguments":"{}"}`), finish("tool_calls")), 0, "without a name", ""},
 		{"connection lost", func(w http.ResponseWriter, r *http.Request) {
-			events(text)(w, r)
+			streaming(text)(w, r)
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}, 0, "EOF", "x"},
@@ -279,7 +286,7 @@ func TestStreamFailures(t *testing.T) {
 // the answer.
 func TestLostAfterFinish(t *testing.T) {
 	m := against(t, func(w http.ResponseWriter, r *http.Request) {
-		events(delta(`"content":"x"`), finish("stop"))(w, r)
+		streaming(delta(`"content":"x"`), finish("stop"))(w, r)
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}, nil)

@@ -1,0 +1,98 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/piweb-go/piweb/agent"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fill(h *hub, n int) {
+	for range n {
+		h.publish(agent.Event{Type: agent.TurnStart})
+	}
+}
+
+func TestEventsAreNumberedWithoutHoles(t *testing.T) {
+	h := newHub()
+	early := h.subscribe(0)
+	defer early.Close()
+	fill(h, 3)
+	late := h.subscribe(2) // a client that has seen the first one
+	defer late.Close()
+	fill(h, 2)
+	h.close()
+	read := func(s *Subscription) (seqs []uint64) {
+		for {
+			e, err := s.Next(t.Context())
+			if errors.Is(err, ErrEnded) {
+				return seqs
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			seqs = append(seqs, e.Seq)
+		}
+	}
+	for name, c := range map[string]struct {
+		s     *Subscription
+		first uint64
+	}{"early": {early, 1}, "late": {late, 2}} {
+		got := read(c.s)
+		if len(got) != 6-int(c.first) || got[0] != c.first || got[len(got)-1] != 5 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestSlowReaderIsToldOfTheGap: a reader that falls behind never holds up the
+// session and is told what it missed.
+func TestSlowReaderIsToldOfTheGap(t *testing.T) {
+	h := newHub()
+	s := h.subscribe(0)
+	defer s.Close()
+	fill(h, hubSize+100)
+	e, err := s.Next(t.Context())
+	if err != nil || e.Type != Gap || e.Seq != 100 {
+		t.Fatalf("%+v, %v; want a gap up to 100", e, err)
+	}
+	for want := uint64(101); want <= hubSize+100; want++ {
+		if e, err = s.Next(t.Context()); err != nil || e.Seq != want {
+			t.Fatalf("%+v, %v; want %d", e, err, want)
+		}
+	}
+}
+
+func TestWaitingReaders(t *testing.T) {
+	h := newHub()
+	var wg sync.WaitGroup
+	for range 50 {
+		s := h.subscribe(0)
+		wg.Go(func() {
+			defer s.Close()
+			for want := uint64(1); want <= 200; want++ {
+				if e, err := s.Next(t.Context()); err != nil || e.Seq != want {
+					t.Errorf("%+v, %v", e, err)
+					return
+				}
+			}
+		})
+	}
+	fill(h, 200)
+	wg.Wait()
+	if n := h.subscribers(); n != 0 {
+		t.Errorf("%d subscribers after the end", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := h.subscribe(0)
+	defer s.Close()
+	if _, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
