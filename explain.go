@@ -60,6 +60,9 @@ type LoadStep struct {
 	Tools   []policy.ToolHash   `json:"tools"`
 	Missing []string            `json:"missing"` // allowed tools that this program does not have
 	Trust   string              `json:"trust"`
+	// Problems are what is wrong in the user's configuration files; what they
+	// would have said is left out.
+	Problems []string `json:"problems"`
 }
 
 // Head is the exact system prompt.
@@ -168,7 +171,7 @@ func (r *Runtime) decide(s *session.Session, cwd string) (policy.Policy, policy.
 }
 
 func (r *Runtime) load(ctx context.Context, x *Explanation, p policy.Policy, folder wrapper.Folder) wrapper.Loadout {
-	x.Load = LoadStep{Folder: folder.Path, Warning: folder.Warning, Sources: []policy.SourceHash{}, Left: []Left{}, Tools: []policy.ToolHash{}, Missing: []string{}}
+	x.Load = LoadStep{Folder: folder.Path, Warning: folder.Warning, Sources: []policy.SourceHash{}, Left: []Left{}, Tools: []policy.ToolHash{}, Missing: []string{}, Problems: r.Problems(folder.Path)}
 	if folder.Err != nil {
 		x.Load.Error = folder.Err.Error()
 		return wrapper.Loadout{}
@@ -199,6 +202,15 @@ func (r *Runtime) load(ctx context.Context, x *Explanation, p policy.Policy, fol
 	}
 	x.Load.Trust = r.trust(folder.Path)
 	return l
+}
+
+// Problems lists what is wrong in the configuration files of a working folder.
+func (r *Runtime) Problems(cwd string) []string {
+	out := []string{}
+	for _, p := range r.host.config(cwd).Problems {
+		out = append(out, p.Error())
+	}
+	return out
 }
 
 func (r *Runtime) trust(cwd string) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/piweb-go/piweb/agent/model/openai"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/session/catalog"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 	"go.uber.org/goleak"
@@ -635,32 +637,56 @@ func (w *world) lastMessages() []wireMessage {
 	return body.Messages
 }
 
-// TestExplainTouchesNothing: looking at a session changes no byte and no time,
-// and runs no command of the user's configuration.
+// TestExplainTouchesNothing: listing, explaining and verifying a session changes
+// no byte and no time, and runs no command of the user's configuration. More
+// folders of session files can be named in $PIWEB_CORPUS, a list like $PATH:
+//
+//	PIWEB_CORPUS=/some/folder go test . -run TouchesNothing -v
 func TestExplainTouchesNothing(t *testing.T) {
 	w := newWorld(t, toolTurns(t))
 	marker := filepath.Join(w.home, "ran")
 	w.put(".pi/agent/models.json", fmt.Sprintf(`{"providers":{"rec":{"baseUrl":%q,"api":"openai-completions","apiKey":"!echo k; touch '%s'","models":[{"id":"m1"}]}}}`, w.provider.URL, marker))
-	files, _ := filepath.Glob("fixtures/*/*.jsonl")
-	more, _ := filepath.Glob("fixtures/cases/*/*.jsonl")
-	for _, f := range append(files, more...) {
-		before, err := os.Stat(f)
+	n := 0
+	for _, root := range append([]string{"fixtures"}, filepath.SplitList(os.Getenv("PIWEB_CORPUS"))...) {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.Contains(d.Name(), ".json") {
+				n++
+				w.lookAt(path)
+			}
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _ := os.ReadFile(f)
-		if _, err := w.rt.Explain(t.Context(), f, piweb.ExplainOptions{CWD: w.project, Model: "rec/m1"}); err != nil && !errors.Is(err, session.ErrNotSession) {
-			t.Errorf("%s: %v", f, err)
-		}
-		after, _ := os.Stat(f)
-		if now, _ := os.ReadFile(f); string(now) != string(data) || !after.ModTime().Equal(before.ModTime()) {
-			t.Errorf("%s changed", f)
-		}
 	}
+	t.Logf("%d files were listed, explained and verified", n)
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("explain ran the key command")
 	}
 	if n := w.provider.Count(); n != 0 {
 		t.Errorf("explain sent %d requests", n)
+	}
+}
+
+// lookAt lists, explains and verifies a file, whatever it is, and checks that it
+// is as it was.
+func (w *world) lookAt(path string) {
+	w.t.Helper()
+	before, err := os.Stat(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	data, _ := os.ReadFile(path)
+	catalog.Read(path)
+	x, err := w.rt.Explain(w.t.Context(), path, piweb.ExplainOptions{CWD: w.project, Model: "rec/m1"})
+	if err != nil && !errors.Is(err, session.ErrNotSession) {
+		w.t.Errorf("%s: %v", path, err)
+	}
+	if err == nil && x.Load.Error != "" {
+		w.t.Errorf("%s: %s", path, x.Load.Error)
+	}
+	after, _ := os.Stat(path)
+	if now, _ := os.ReadFile(path); string(now) != string(data) || !after.ModTime().Equal(before.ModTime()) {
+		w.t.Errorf("%s changed", path)
 	}
 }

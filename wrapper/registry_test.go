@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -366,5 +367,50 @@ func TestSubagentIsFixed(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(path); string(data) != text {
 		t.Error("the refusal was recorded")
+	}
+}
+
+// TestNameAndModel are recorded, and refused where they cannot be.
+func TestNameAndModel(t *testing.T) {
+	gate := make(chan struct{})
+	r := registry(t, &stage{gate: gate}, Options{})
+	s, err := r.Open(t.Context(), file(t, t.TempDir()), OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"", " \n ", strings.Repeat("漢", 201)} {
+		if err := s.SetName(t.Context(), bad); !errors.Is(err, ErrName) {
+			t.Errorf("%.10q: %v", bad, err)
+		}
+	}
+	if err := s.SetName(t.Context(), " 漢字\r\n😀 "); err != nil {
+		t.Fatal(err)
+	}
+	if name, _ := s.Log().Name(); name != "漢字 😀" {
+		t.Errorf("name %q", name)
+	}
+	if info, err := s.SetModel(t.Context(), "test/m", ""); err != nil || info.ID != "m" {
+		t.Errorf("%v, %v", info, err)
+	}
+	n := s.Log().Len()
+	if _, err := s.SetModel(t.Context(), "test/m", ""); err != nil || s.Log().Len() != n {
+		t.Errorf("the same model again: %d entries more, %v", s.Log().Len()-n, err)
+	}
+	turn, err := s.Prompt(t.Context(), Input{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SetModel(t.Context(), "test/m", ""); !errors.Is(err, ErrRunning) {
+		t.Errorf("while it runs: %v", err)
+	}
+	if err := s.SetName(t.Context(), "while it runs"); err != nil {
+		t.Errorf("a name while it runs: %v", err)
+	}
+	close(gate)
+	if err := turn.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := s.Log().Context(); c.Model == nil || c.Model.ModelID != "m" || len(s.Log().Leaves()) != 1 {
+		t.Errorf("context %+v", c)
 	}
 }

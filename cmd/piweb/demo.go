@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/piweb-go/piweb"
-	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/spf13/cobra"
 )
@@ -88,7 +87,7 @@ func makeDemo(ctx context.Context, rt *piweb.Runtime, dir string, d demoSession)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rt.Release(s)) }()
-	if _, err := s.Log().Append(session.SessionInfo{Name: d.name}); err != nil {
+	if err := s.SetName(ctx, d.name); err != nil {
 		return nil, err
 	}
 	for i, text := range d.prompts {

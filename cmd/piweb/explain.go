@@ -105,6 +105,9 @@ func (a *app) printDecide(d piweb.DecideStep) {
 
 func (a *app) printLoad(l piweb.LoadStep, loads policy.Loads) {
 	a.printf("\n3 load\n")
+	for _, p := range l.Problems {
+		a.line("problem", "%s", p)
+	}
 	if l.Warning != "" {
 		a.line("note", "%s", l.Warning)
 	}

@@ -74,6 +74,9 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 	if err != nil {
 		return err
 	}
+	for _, p := range rt.Problems(s.Folder().Path) {
+		a.notef("note: %s\n", printable(p))
+	}
 	return a.converse(ctx, s, text)
 }
 
