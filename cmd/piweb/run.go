@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/toolselect"
@@ -146,6 +147,13 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	defer signal.Stop(signals)
+	// A reader that went away, as in `piweb run … | head`, must not kill the
+	// program in the middle of a record: the write fails, and the run is stopped.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+	out := &watched{w: a.out}
+	a.out = out
 
 	if warning := s.Folder().Warning; warning != "" {
 		a.notef("note: %s\n", warning)
@@ -173,6 +181,9 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 			return err
 		}
 		p.print(e)
+		if out.failed() {
+			s.Abort()
+		}
 		if e.Type == wrapper.PromptDone {
 			break
 		}
@@ -189,6 +200,23 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	}
 	return nil
 }
+
+// watched is an output that remembers that it failed.
+type watched struct {
+	w   io.Writer
+	err error
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.w.Write(p)
+	w.err = err
+	return n, err
+}
+
+func (w *watched) failed() bool { return w.err != nil }
 
 // failed reports an answer that the model did not give. The events said it
 // already where the command speaks JSON.

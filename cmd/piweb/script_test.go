@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("USERPROFILE", home)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run under -race ends with a second of sleep
 			fixtures, err := filepath.Abs("../../fixtures")
 			env.Setenv("FIXTURES", fixtures)
 			env.Values["snapshots"] = map[string]snapshot{}
