@@ -24,7 +24,7 @@ func pairs(t *testing.T, s *Session) [][2]string {
 	}
 	out := [][2]string{}
 	for _, m := range c.Messages {
-		out = append(out, [2]string{string(m.Role()), textOf(m)})
+		out = append(out, [2]string{string(m.Role()), message.Describe(m)})
 	}
 	return out
 }
@@ -229,7 +229,7 @@ func TestCase006DuplicatesAndCycles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(c.Messages) != 1 || textOf(c.Messages[0]) != "self" || !hasKind(c.Diagnostics, KindCycle) {
+		if len(c.Messages) != 1 || message.Describe(c.Messages[0]) != "self" || !hasKind(c.Diagnostics, KindCycle) {
 			t.Errorf("messages %d, diagnostics %v", len(c.Messages), c.Diagnostics)
 		}
 		for e := range s.Entries() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -134,7 +133,7 @@ func ask(t *testing.T, file string) (r report, err error) {
 	r.Model, r.Thinking = c.Model, cmp.Or(c.ThinkingLevel, "off")
 	r.Context = []reportMessage{}
 	for _, m := range c.Messages {
-		r.Context = append(r.Context, reportMessage{string(m.Role()), textOf(m)})
+		r.Context = append(r.Context, reportMessage{string(m.Role()), message.Describe(m)})
 	}
 	r.Labels = map[string]string{}
 	labels, err := s.Labels()
@@ -153,49 +152,6 @@ func strs(ids []ID) []string {
 		out = append(out, string(id))
 	}
 	return out
-}
-
-// textOf renders a message as the reports do.
-func textOf(m message.Message) string {
-	var c message.Content
-	switch m := m.(type) {
-	case *message.BashExecution:
-		return "$ " + m.Command + "\n" + m.Output
-	case *message.BranchSummary:
-		return m.Summary
-	case *message.CompactionSummary:
-		return m.Summary
-	case *message.System:
-		return string(m.Content)
-	case *message.User:
-		c = m.Content
-	case *message.Assistant:
-		c = m.Content
-	case *message.ToolResult:
-		c = m.Content
-	case *message.Custom:
-		c = m.Content
-	case *message.Unknown:
-		var u struct{ Content message.Content }
-		_ = json.Unmarshal(m.Raw, &u)
-		c = u.Content
-	}
-	var b strings.Builder
-	for _, block := range c {
-		switch block.Type {
-		case message.TypeText:
-			b.WriteString(block.Text)
-		case message.TypeThinking:
-			b.WriteString("<thinking>" + block.Thinking + "</thinking>")
-		case message.TypeToolCall:
-			b.WriteString("<toolCall " + block.ID + " " + block.Name + " " + string(block.Arguments) + ">")
-		case message.TypeImage:
-			b.WriteString("<image " + block.MimeType + " " + strconv.Itoa(len(block.Data)) + ">")
-		default:
-			b.WriteString("<" + block.Type + ">")
-		}
-	}
-	return b.String()
 }
 
 // sameShape replaces the ids of want by those of got that stand in their places.

@@ -146,55 +146,60 @@ func valid(data []byte) bool {
 	return shallow(data) && gjson.ValidBytes(data)
 }
 
+// brackets calls at for each bracket outside of strings, with its place and the
+// depth behind it, until at says stop.
+func brackets(data []byte, at func(i, depth int) (goOn bool)) {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+			continue
+		case c == '"':
+			inString = !inString
+			continue
+		case inString:
+			continue
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth--
+		default:
+			continue
+		}
+		if !at(i, depth) {
+			return
+		}
+	}
+}
+
 // shallow bounds the nesting before a recursive parser sees the data.
 func shallow(data []byte) bool {
 	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) <= maxDepth {
 		return true
 	}
-	depth, inString := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '[' || c == '{':
-			if depth++; depth > maxDepth {
-				return false
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return true
+	ok := true
+	brackets(data, func(_, depth int) bool {
+		ok = depth <= maxDepth
+		return ok
+	})
+	return ok
 }
 
 // wholeObject returns the length of the JSON object that data begins with, or 0
 // if there is no whole and valid one.
-func wholeObject(data []byte) int {
+func wholeObject(data []byte) (n int) {
 	if data[0] != '{' {
 		return 0
 	}
-	depth, inString := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth > 0 {
-				continue
-			}
-			if valid(data[:i+1]) {
-				return i + 1
-			}
-			return 0
+	brackets(data, func(i, depth int) bool {
+		if depth > 0 {
+			return true
 		}
-	}
-	return 0
+		if valid(data[:i+1]) {
+			n = i + 1
+		}
+		return false
+	})
+	return n
 }

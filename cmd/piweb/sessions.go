@@ -186,7 +186,7 @@ func readShown(path string) (*shown, error) {
 		Leaves: s.Leaves(), Entries: s.Len(), Branch: c.Branch, Context: []shownMessage{}, Model: c.Model,
 		ThinkingLevel: cmp.Or(c.ThinkingLevel, "off"), Diagnostics: append(append([]session.Diagnostic{}, s.Diagnostics()...), c.Diagnostics...)}
 	for i, m := range c.Messages {
-		v.Context = append(v.Context, shownMessage{c.Sources[i], m.Role(), textOf(m), m})
+		v.Context = append(v.Context, shownMessage{c.Sources[i], m.Role(), message.Describe(m), m})
 	}
 	return v, nil
 }
@@ -228,45 +228,6 @@ func indent(s string) string {
 		lines = append(lines[:maxLines], fmt.Sprintf("… %d more lines (--json prints all)", more))
 	}
 	return "  " + strings.Join(lines, "\n  ")
-}
-
-// textOf renders what a message says.
-func textOf(m message.Message) string {
-	var c message.Content
-	switch m := m.(type) {
-	case *message.System:
-		return string(m.Content)
-	case *message.BashExecution:
-		return "$ " + m.Command + "\n" + m.Output
-	case *message.BranchSummary:
-		return m.Summary
-	case *message.CompactionSummary:
-		return m.Summary
-	case *message.User:
-		c = m.Content
-	case *message.Assistant:
-		c = m.Content
-	case *message.ToolResult:
-		c = m.Content
-	case *message.Custom:
-		c = m.Content
-	}
-	var b strings.Builder
-	for _, block := range c {
-		switch block.Type {
-		case message.TypeText:
-			b.WriteString(block.Text)
-		case message.TypeThinking:
-			b.WriteString("<thinking>" + block.Thinking + "</thinking>")
-		case message.TypeToolCall:
-			b.WriteString("<toolCall " + block.ID + " " + block.Name + " " + string(block.Arguments) + ">")
-		case message.TypeImage:
-			fmt.Fprintf(&b, "<image %s %d>", block.MimeType, len(block.Data))
-		default:
-			b.WriteString("<" + block.Type + ">")
-		}
-	}
-	return b.String()
 }
 
 // completeSessions offers the ids of sessions to the shell.
