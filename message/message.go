@@ -234,9 +234,8 @@ func Decode(data []byte) (Message, error) {
 	return &Unknown{Kind: role, Raw: bytes.Clone(data)}, nil
 }
 
-// lenient decodes field by field when decoding at once fails, so that fields of
-// the wrong type cost only themselves. encoding/json already goes on after an
-// UnmarshalTypeError and reports the first one at the end.
+// lenient decodes what fits: encoding/json goes on after a field of the wrong
+// type and reports the first one at the end.
 func lenient[M any](data []byte, m *M) *M {
 	_ = json.Unmarshal(data, m)
 	return m

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/piweb-go/piweb/internal/durable"
@@ -31,14 +33,29 @@ func (s *Session) append(payloads []Payload) ([]ID, error) {
 	if len(payloads) == 0 {
 		return nil, nil
 	}
-	if err := s.ready(); err != nil {
+	if err := s.prepare(); err != nil {
 		return nil, err
+	}
+	return s.put(payloads)
+}
+
+// prepare makes the session ready for one write: it is allowed, the file is
+// open under the lock, other writers' entries are adopted, an old file is
+// migrated.
+func (s *Session) prepare() error {
+	if err := s.ready(); err != nil {
+		return err
 	}
 	if s.file == nil {
-		return s.appendInMemory(payloads)
+		return nil
 	}
-	if err := s.openForWriting(); err != nil {
-		return nil, err
+	return s.openForWriting()
+}
+
+// put writes entries after prepare.
+func (s *Session) put(payloads []Payload) ([]ID, error) {
+	if s.file == nil {
+		return s.appendInMemory(payloads)
 	}
 	entries, err := s.encodeAll(payloads)
 	if err != nil {
@@ -54,30 +71,46 @@ func (s *Session) append(payloads []Payload) ([]ID, error) {
 func (s *Session) Commit(payloads ...Payload) ([]ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	start, count, leaf := s.end, len(s.entries), s.leaf
-	ids, err := s.append(payloads)
-	if err != nil || len(ids) == 0 {
-		return ids, err
+	if len(payloads) == 0 {
+		return nil, nil
+	}
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	m := mark{s.end, len(s.entries), s.leaf, s.nextLine, s.file != nil && !s.noHeader}
+	ids, err := s.put(payloads)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.sync(); err != nil {
-		return nil, errors.Join(err, s.takeBack(start, count, leaf))
+		return nil, errors.Join(err, s.takeBack(m))
 	}
 	return ids, nil
 }
 
+// mark is the state of the file before a write of our own.
+type mark struct {
+	end      int64
+	entries  int
+	leaf     int
+	nextLine int
+	had      bool // there was a file with a header
+}
+
 // takeBack cuts the entries of a failed commit off again.
-func (s *Session) takeBack(start int64, count, leaf int) error {
+func (s *Session) takeBack(m mark) error {
 	info, err := s.file.Stat()
-	if err != nil || info.Size() != s.end || start == 0 {
+	if err != nil || info.Size() != s.end || !m.had {
 		return fmt.Errorf("%s: the entries could not be taken back; they may be in the file", s.path)
 	}
-	if err := s.file.Truncate(start); err != nil {
+	if err := s.file.Truncate(m.end); err != nil {
 		return fmt.Errorf("%s: the entries could not be taken back: %w", s.path, err)
 	}
-	for _, e := range s.entries[count:] {
+	for _, e := range s.entries[m.entries:] {
 		delete(s.byID, e.ID) // ids of our own are new in the file
 	}
-	s.entries, s.end, s.leaf = s.entries[:count], start, leaf
+	s.entries, s.end, s.leaf, s.nextLine = s.entries[:m.entries], m.end, m.leaf, m.nextLine
+	s.remember()
 	return nil
 }
 
@@ -166,7 +199,7 @@ func (s *Session) openForWriting() error {
 	if s.lock == nil {
 		lock, err := durable.TryLock(s.path)
 		if errors.Is(err, durable.ErrLocked) {
-			return fmt.Errorf("%s: %w; close it there, or wait until its turn has ended: %w", s.path, ErrInUse, err)
+			return fmt.Errorf("%s: %w; close it there, or wait until its turn has ended", s.path, ErrInUse)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: append: %w", s.path, err)
@@ -177,13 +210,7 @@ func (s *Session) openForWriting() error {
 		return err
 	}
 	if s.migrate {
-		if err := s.writeMigration(); err != nil {
-			return err
-		}
-		s.writable = false // the handle is that of the old file
-		if err := s.relock(); err != nil {
-			return err
-		}
+		return s.writeMigration()
 	}
 	if s.writable {
 		return nil
@@ -195,25 +222,20 @@ func (s *Session) openForWriting() error {
 	return s.useFile(f)
 }
 
-// relock moves the lock from a replaced file to the one that took its name.
-func (s *Session) relock() error {
-	_ = s.lock.Unlock()
-	s.lock = nil
-	lock, err := durable.TryLock(s.path)
-	if err != nil {
-		return fmt.Errorf("%s: lock the migrated file: %w", s.path, err)
-	}
-	s.lock = lock
-	return nil
-}
-
+// useFile makes f, which is open for appending, the session's file. It must be
+// the one that was read.
 func (s *Session) useFile(f durable.File) error {
 	info, err := f.Stat()
+	if err == nil && s.info != nil && !os.SameFile(info, s.info) {
+		err = fmt.Errorf("%w; nothing was written, reopen it", ErrReplaced)
+	}
 	if err != nil {
 		_ = f.Close()
 		return fmt.Errorf("%s: open session for appending: %w", s.path, err)
 	}
-	_ = s.file.Close()
+	if s.file != nil {
+		_ = s.file.Close()
+	}
 	s.file, s.info, s.writable = f, info, true
 	return nil
 }
@@ -247,7 +269,8 @@ func (s *Session) restoreIfGone() error {
 	}
 	s.note(KindOtherWriter, 0, 0, "", "the file was deleted by another program; it was written again with all its entries")
 	_ = s.lock.Unlock()
-	s.lock, s.dirDirty = nil, true
+	s.lock, s.info = nil, nil
+	s.dirty = append(s.dirty, filepath.Dir(s.path))
 	return s.useFile(f)
 }
 
@@ -257,28 +280,64 @@ func (s *Session) catchUp() error {
 	if err != nil {
 		return fmt.Errorf("%s: append: %w", s.path, err)
 	}
-	switch {
-	case info.Size() < s.end:
-		return fmt.Errorf("%s: append: the file is %d bytes long and was %d: %w; nothing was written, reopen it",
+	if info.Size() < s.end {
+		return fmt.Errorf("%s: the file is %d bytes long and was %d: %w; nothing was written, reopen it",
 			s.path, info.Size(), s.end, ErrReplaced)
+	}
+	if err := s.recognise(); err != nil {
+		return err
+	}
+	switch {
 	case info.Size() == s.end:
 		return nil
-	case s.migrate || s.noHeader && s.end == 0:
-		return fmt.Errorf("%s: append: another program wrote to it: %w; nothing was written, reopen it", s.path, ErrReplaced)
+	case s.migrate || s.noHeader:
+		return fmt.Errorf("%s: another program wrote to it: %w; nothing was written, reopen it", s.path, ErrReplaced)
 	}
 	return s.adopt(info.Size())
+}
+
+// knownTail is how many bytes before the end are remembered. It holds the ids of
+// the last entries, unless the last line is very long.
+const knownTail = 4096
+
+// remember keeps the last bytes of the file that we know.
+func (s *Session) remember() {
+	n := min(s.end, knownTail)
+	s.known = make([]byte, n)
+	if n > 0 {
+		if _, err := s.file.ReadAt(s.known, s.end-n); err != nil && err != io.EOF {
+			s.known = nil // nothing to compare with
+		}
+	}
+}
+
+// recognise notices a file that was rewritten in place.
+func (s *Session) recognise() error {
+	if len(s.known) == 0 {
+		return nil
+	}
+	now := make([]byte, len(s.known))
+	if _, err := s.file.ReadAt(now, s.end-int64(len(now))); err != nil && err != io.EOF || !bytes.Equal(now, s.known) {
+		return fmt.Errorf("%s: %w; nothing was written, reopen it", s.path, ErrReplaced)
+	}
+	return nil
 }
 
 // adopt reads foreign lines. While a run is on they become siblings of its
 // chain; otherwise the last of them is the new leaf, as it would be for pi.
 func (s *Session) adopt(size int64) error {
-	before, line := len(s.entries), s.nextLine
+	before, line, start := len(s.entries), s.nextLine, s.end
 	if s.openTail {
-		s.nextLine-- // the line that had no end may have got one
+		line, s.nextLine = line-1, s.nextLine-1
+		if !s.tailRead { // a line that we saw half written may be whole now
+			start = s.tailStart
+			s.forget(KindTornTail, start)
+		}
 	}
-	if err := s.scanFrom(s.end, size); err != nil {
+	if err := s.scanFrom(start, size); err != nil {
 		return err
 	}
+	s.remember()
 	if n := len(s.entries) - before; n > 0 {
 		what := "the last of them is the leaf now"
 		if s.held {
@@ -286,10 +345,23 @@ func (s *Session) adopt(size int64) error {
 		} else {
 			s.leaf = len(s.entries) - 1
 		}
+		s.adopted += n
 		s.note(KindOtherWriter, line, s.entries[before].Offset, s.entries[len(s.entries)-1].ID,
 			"another program appended %d entries; %s", n, what)
 	}
 	return nil
+}
+
+// forget drops a diagnostic that is not true any more.
+func (s *Session) forget(kind Kind, offset int64) {
+	s.diags = slices.DeleteFunc(s.diags, func(d Diagnostic) bool { return d.Kind == kind && d.Offset == offset })
+}
+
+// Adopted counts the entries that other programs appended since the open.
+func (s *Session) Adopted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.adopted
 }
 
 // Refresh reads what other programs appended, without writing.
@@ -298,6 +370,9 @@ func (s *Session) Refresh() error {
 	defer s.mu.Unlock()
 	if s.file == nil || s.closed {
 		return nil
+	}
+	if info, err := s.opts.fs().Stat(s.path); err == nil && !os.SameFile(info, s.info) {
+		return fmt.Errorf("%s: %w; reopen it", s.path, ErrReplaced)
 	}
 	return s.catchUp()
 }
@@ -343,13 +418,19 @@ func (s *Session) write(entries []Entry) ([]ID, error) {
 	s.end += int64(buf.Len())
 	s.nextLine = first + len(entries)
 	s.openTail, s.noHeader = false, false
+	s.remember()
 	return s.accept(entries), nil
 }
 
 // failedWrite brings the index in line with the file after a write that failed.
 func (s *Session) failedWrite(err error) error {
 	outcome := "nothing was recorded and the file is as it was"
-	if errors.Is(err, durable.ErrOthersWrote) {
+	switch {
+	case errors.Is(err, durable.ErrUnknownState):
+		// What stands behind the end may be half of ours: nobody may build on it.
+		s.poisoned = err
+		return fmt.Errorf("%s: append failed, and what is in the file is unknown; reopen the session: %w", s.path, err)
+	case errors.Is(err, durable.ErrOthersWrote):
 		outcome = "the half line was closed and stays as a dead line"
 	}
 	if cerr := s.catchUp(); cerr != nil {
@@ -375,9 +456,9 @@ func (s *Session) sync() error {
 		return fmt.Errorf("%s: sync: %w: %w", s.path, ErrPoisoned, s.poisoned)
 	}
 	err := s.file.Sync()
-	if err == nil && s.dirDirty {
-		if err = s.opts.fs().SyncDir(filepath.Dir(s.path)); err == nil {
-			s.dirDirty = false
+	for err == nil && len(s.dirty) > 0 {
+		if err = s.opts.fs().SyncDir(s.dirty[0]); err == nil {
+			s.dirty = s.dirty[1:]
 		}
 	}
 	if err != nil {

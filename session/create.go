@@ -78,16 +78,6 @@ func (s *Session) Adopt(cwd string) error {
 	return s.setHeader(id, cwd, "")
 }
 
-// Persist creates the file of a session that has none yet.
-func (s *Session) Persist() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.file != nil {
-		return nil
-	}
-	return s.createFile(s.entries)
-}
-
 // createFile writes the header and entries into a new file and takes its lock.
 // Nothing of s changes on error.
 func (s *Session) createFile(entries []Entry) error {
@@ -95,6 +85,7 @@ func (s *Session) createFile(entries []Entry) error {
 		return fmt.Errorf("%s: create: %w", s.path, ErrClosed)
 	}
 	fs := s.opts.fs()
+	dirty := newNames(fs, s.path)
 	if err := fs.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return fmt.Errorf("create the session folder: %w", err)
 	}
@@ -125,6 +116,19 @@ func (s *Session) createFile(entries []Entry) error {
 		entries[i].Offset, entries[i].Line, entries[i].mem = offsets[i], i+2, nil
 	}
 	s.file, s.info, s.end = f, info, int64(len(data))
-	s.nextLine, s.writable, s.dirDirty = len(entries)+2, true, true
+	s.nextLine, s.writable, s.dirty = len(entries)+2, true, dirty
+	s.remember()
 	return nil
+}
+
+// newNames lists the folders in which creating path makes a new name: its own,
+// and the one above each folder that has to be made.
+func newNames(fs durable.FS, path string) []string {
+	var dirs []string
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+		if _, err := fs.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dirs
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"time"
 	"unsafe"
 
@@ -153,10 +152,4 @@ func truthy(value []byte) bool {
 		return v.Str != ""
 	}
 	return true
-}
-
-// stringOf decodes a raw JSON string, or returns "".
-func stringOf(raw json.RawMessage) (s string) {
-	_ = json.Unmarshal(raw, &s)
-	return s
 }

@@ -9,6 +9,8 @@ import (
 var (
 	// ErrNotSession: the file is not a session; see FormatError for the reason.
 	ErrNotSession = errors.New("not a session file")
+	// ErrNoFile: there is no such file.
+	ErrNoFile = errors.New("there is no such session file")
 	// ErrInUse: another process holds the session's lock.
 	ErrInUse = errors.New("session is in use by another process")
 	// ErrReplaced: the file under the session was replaced or cut by another

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,13 +41,27 @@ func parseHeader(raw []byte) (h Header, refused bool) {
 		return Header{}, true
 	}
 	h.ID = strings.Clone(id.Str)
-	if n := v.Get("version"); n.Type == gjson.Number {
-		h.Version = int(n.Int())
-	}
+	h.Version = version(v.Get("version"))
 	h.Timestamp = strings.Clone(v.Get("timestamp").String())
 	h.CWD = stringField(v, "cwd")
 	h.ParentSession = stringField(v, "parentSession")
 	return h, false
+}
+
+// version reads the version as pi compares it: only a missing one is 1, and a
+// number in quotes is that number. What is no number at all is no reason to
+// migrate a file.
+func version(v gjson.Result) int {
+	switch v.Type {
+	case gjson.Null:
+		return 1
+	case gjson.Number:
+		return int(v.Int())
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(v.String())); err == nil && v.Type == gjson.String {
+		return n
+	}
+	return Version
 }
 
 // stringField reads a string that stays valid after its line is gone.

@@ -99,48 +99,104 @@ func splice(object []byte, fields string) []byte {
 }
 
 // writeMigration replaces the file by its migration and keeps the old one
-// beside it. Lines that are no entries stay as they are. It is called under the
-// lock and before the first append.
+// beside it. Every value gets a line of its own; what is no entry stays as it is.
+// It is called under the lock and before the first append. Nothing of s changes
+// before the new file is open.
 func (s *Session) writeMigration() error {
-	fs := s.opts.fs()
-	var out bytes.Buffer
-	head, err := sjson.SetBytes(bytes.Clone(s.header.Raw), "version", Version)
-	if err != nil {
-		return fmt.Errorf("%s: migrate header: %w", s.path, err)
-	}
-	moved := append([]Entry(nil), s.entries...)
-	next, headDone := 0, false
-	err = lines(section{s, s.end}, 0, 1, func(l line) error {
-		vals, _ := values(l)
-		switch {
-		case !headDone && len(vals) > 0 && readHead(vals[0].data).typ == typeHeader:
-			headDone = true
-			writeLine(&out, head)
-		case next < len(moved) && moved[next].Line == l.num:
-			for ; next < len(moved) && moved[next].Line == l.num; next++ {
-				moved[next].Offset = int64(out.Len())
-				writeLine(&out, moved[next].mem)
-			}
-		default:
-			writeLine(&out, l.data)
-		}
-		return nil
-	})
-	if err != nil {
+	m := migration{s: s, moved: append([]Entry(nil), s.entries...)}
+	if err := m.build(); err != nil {
 		return fmt.Errorf("%s: migrate: %w", s.path, err)
 	}
+	fs := s.opts.fs()
 	if err := keepOld(fs, s.path); err != nil {
 		return fmt.Errorf("%s: keep the old file before its migration: %w", s.path, err)
 	}
-	if err := durable.Save(fs, s.path, out.Bytes(), s.info.Mode().Perm()); err != nil {
+	// Windows does not rename over an open file; all bodies are in memory.
+	_ = s.file.Close()
+	saveErr := durable.Save(fs, s.path, m.out.Bytes(), s.info.Mode().Perm())
+	f, err := fs.OpenFile(s.path, os.O_RDWR|os.O_APPEND, 0)
+	var info os.FileInfo
+	if err == nil {
+		info, err = f.Stat()
+	}
+	if err = errors.Join(saveErr, err); f == nil || info == nil || saveErr != nil && !os.SameFile(info, s.info) {
+		s.poisoned = err // neither the old file nor the new one is ours to go on with
+		return fmt.Errorf("%s: migrate: %w", s.path, err)
+	}
+	s.file, s.info, s.writable = f, info, true
+	if saveErr != nil {
+		return fmt.Errorf("%s: migrate, the old file is as it was: %w", s.path, saveErr)
+	}
+	for i := range m.moved {
+		m.moved[i].mem = nil
+	}
+	s.entries, s.header.Version, s.header.Raw = m.moved, Version, m.head
+	s.migrate, s.openTail, s.end, s.nextLine = false, false, int64(m.out.Len()), m.line+1
+	s.remember()
+	return s.relock()
+}
+
+// relock moves the lock from a replaced file to the one that took its name.
+func (s *Session) relock() error {
+	_ = s.lock.Unlock()
+	s.lock = nil
+	lock, err := durable.TryLock(s.path)
+	if err != nil {
+		return fmt.Errorf("%s: lock the migrated file: %w", s.path, err)
+	}
+	s.lock = lock
+	return nil
+}
+
+// migration builds the new file.
+type migration struct {
+	s     *Session
+	moved []Entry // with their new places
+	next  int     // the entry that comes next
+	head  []byte
+	out   bytes.Buffer
+	line  int // lines written
+}
+
+func (m *migration) build() error {
+	var err error
+	if m.head, err = sjson.SetBytes(bytes.Clone(m.s.header.Raw), "version", Version); err != nil {
 		return err
 	}
-	for i := range moved {
-		moved[i].mem = nil
+	headDone := false
+	err = lines(section{m.s, m.s.end}, 0, 1, func(l line) error {
+		if l.cut {
+			return fmt.Errorf("line %d is longer than %d MB; it cannot be carried over", l.num, maxLine>>20)
+		}
+		segs := segments(l)
+		if len(segs) == 0 {
+			m.write(l.data) // a blank line stays
+		}
+		for _, seg := range segs {
+			switch {
+			case !headDone && !seg.damage && readHead(seg.data).typ == typeHeader:
+				headDone = true
+				m.write(m.head)
+			case m.next < len(m.moved) && m.moved[m.next].Offset == seg.offset:
+				e := &m.moved[m.next]
+				e.Offset, e.Line = int64(m.out.Len()), m.line+1
+				m.write(e.mem)
+				m.next++
+			default:
+				m.write(seg.data)
+			}
+		}
+		return nil
+	})
+	if err == nil && m.next != len(m.moved) {
+		err = fmt.Errorf("%d of %d entries were not found again", len(m.moved)-m.next, len(m.moved))
 	}
-	s.entries, s.header.Version, s.header.Raw = moved, Version, head
-	s.migrate, s.openTail, s.end = false, false, int64(out.Len())
-	return nil
+	return err
+}
+
+func (m *migration) write(data []byte) {
+	writeLine(&m.out, data)
+	m.line++
 }
 
 func writeLine(out *bytes.Buffer, data []byte) {

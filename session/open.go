@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/tidwall/gjson"
 )
 
@@ -16,6 +17,9 @@ import (
 // file, whatever is in it.
 func Open(path string, opts Options) (*Session, error) {
 	s := &Session{opts: opts, path: path, byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+	if err := regular(opts.fs(), path); err != nil {
+		return nil, err
+	}
 	f, err := opts.fs().OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, openError(path, err)
@@ -34,6 +38,9 @@ const headerLimit = 1 << 20
 
 // ReadHeader reads the header of a file without the rest.
 func ReadHeader(path string) (Header, error) {
+	if err := regular(durable.OS{}, path); err != nil {
+		return Header{}, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Header{}, openError(path, err)
@@ -61,20 +68,30 @@ func ReadHeader(path string) (Header, error) {
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s: there is no such session file; `piweb sessions list` shows those that exist: %w", path, err)
+		return fmt.Errorf("%s: %w; `piweb sessions list` shows those that exist (%w)", path, ErrNoFile, err)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%s: the session file cannot be read; check its owner and mode: %w", path, err)
 	}
 	return fmt.Errorf("%s: open session: %w", path, err)
 }
 
+// regular refuses what is no plain file before it is opened: opening a pipe would
+// wait for ever.
+func regular(fs durable.FS, path string) error {
+	info, err := fs.Stat(path)
+	if err != nil {
+		return openError(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return &FormatError{path, 1, "it is no regular file", "name a .jsonl file"}
+	}
+	return nil
+}
+
 func (s *Session) load() error {
 	info, err := s.file.Stat()
 	if err != nil {
 		return fmt.Errorf("%s: open session: %w", s.path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: open session: not a regular file; name a .jsonl file", s.path)
 	}
 	s.info = info
 	if info.Size() == 0 {
@@ -85,6 +102,7 @@ func (s *Session) load() error {
 	if err := s.scanFrom(0, info.Size()); err != nil {
 		return err
 	}
+	s.remember()
 	if s.header.Raw == nil {
 		return s.noSession()
 	}
@@ -127,7 +145,6 @@ func (r section) ReadAt(p []byte, off int64) (int, error) {
 func (s *Session) scanFrom(start, end int64) error {
 	var format *FormatError
 	err := lines(section{s, end}, start, s.nextLine, func(l line) error {
-		s.openTail = !l.whole
 		s.nextLine = l.num + 1
 		if l.num == 1 && bytes.HasPrefix(l.data, []byte("\xEF\xBB\xBF")) {
 			format = &FormatError{s.path, 1, "it begins with a byte order mark, which pi refuses", "remove the first three bytes, for example with `tail -c +4`"}
@@ -146,15 +163,20 @@ func (s *Session) scanFrom(start, end int64) error {
 }
 
 func (s *Session) scanLine(l line) error {
-	vals, damage := values(l)
-	for _, v := range vals {
-		if !truthy(v.data) {
+	whole, damage := 0, ""
+	for _, seg := range segments(l) {
+		if seg.damage {
+			damage = describeDamage(l, seg.data)
 			continue
 		}
-		s.scanValue(l, v)
+		whole++
+		if truthy(seg.data) {
+			s.scanValue(l, seg)
+		}
 	}
-	if damage == "" && len(vals) > 1 {
-		s.note(KindGlued, l.num, l.offset, "", "%d records stand on one line; all of them are read", len(vals))
+	s.openTail, s.tailStart, s.tailRead = !l.whole, l.offset, whole > 0 && damage == ""
+	if damage == "" && whole > 1 {
+		s.note(KindGlued, l.num, l.offset, "", "%d records stand on one line; all of them are read", whole)
 	}
 	if damage == "" {
 		return nil
@@ -163,7 +185,7 @@ func (s *Session) scanLine(l line) error {
 	if !l.whole {
 		kind, what = KindTornTail, "is a fragment of a write that did not finish"
 	}
-	s.note(kind, l.num, l.offset, "", "the line %s: %s; %s, the bytes stay where they are", what, damage, rescued(len(vals)))
+	s.note(kind, l.num, l.offset, "", "the line %s: %s; %s, the bytes stay where they are", what, damage, rescued(whole))
 	return nil
 }
 
@@ -177,7 +199,7 @@ func rescued(n int) string {
 	return fmt.Sprintf("%d whole records on it are read", n)
 }
 
-func (s *Session) scanValue(l line, v value) {
+func (s *Session) scanValue(l line, v segment) {
 	place := s.values
 	s.values++
 	h := readHead(v.data)
@@ -205,7 +227,7 @@ func (s *Session) scanValue(l line, v value) {
 // headerOrPreface handles the values up to the header. pi wants the header
 // first; oh-my-pi writes a title record in front of it. Anything else in front
 // makes the file no session.
-func (s *Session) headerOrPreface(l line, v value, h rawEntry, place int) {
+func (s *Session) headerOrPreface(l line, v segment, h rawEntry, place int) {
 	if v.data[0] == '{' && h.typ == typeHeader {
 		s.header, s.refused = parseHeader(bytes.Clone(v.data))
 		return
@@ -224,12 +246,13 @@ func (s *Session) noSession() error {
 		Advice: `a session begins with {"type":"session","version":3,"id":…}`}
 	var first gjson.Result
 	_ = lines(section{s, min(s.end, 1<<20)}, 0, 1, func(l line) error {
-		vals, _ := values(l)
-		if len(vals) == 0 {
-			return nil
+		for _, seg := range segments(l) {
+			if !seg.damage && truthy(seg.data) {
+				first, f.Line = gjson.ParseBytes(bytes.Clone(seg.data)), l.num
+				return io.EOF
+			}
 		}
-		first, f.Line = gjson.ParseBytes(bytes.Clone(vals[0].data)), l.num
-		return io.EOF
+		return nil
 	})
 	switch {
 	case !first.Exists():

@@ -16,6 +16,11 @@ const (
 	// damaged: no writer makes them, and a parser must not be led to exhaust its
 	// stack. It is the limit of encoding/json.
 	maxDepth = 10000
+	// maxLine bounds one line, in bytes. A longer one is passed over and reported:
+	// it is a hole in a sparse file or worse, and must not fill the memory.
+	maxLine = 512 << 20
+	// showDamage is how much of a damaged line a diagnostic shows, in bytes.
+	showDamage = 40
 )
 
 // line is one line of a file, without its line feed.
@@ -24,85 +29,141 @@ type line struct {
 	offset int64
 	data   []byte // valid until the next line
 	whole  bool   // ended with a line feed
+	cut    bool   // longer than maxLine: data is only its beginning
+	length int64  // of the line in bytes
 }
 
 // lines calls fn for each line of r from the offset start on, split on LF only.
-// Lines may have any length.
+// Lines longer than maxLine are passed over; of those fn sees the beginning.
 func lines(r io.ReaderAt, start int64, firstNum int, fn func(line) error) error {
-	buf := make([]byte, 0, scanBlock)
-	offset, num := start, firstNum // of buf[0]
-	for eof := false; !eof || len(buf) > 0; {
-		if !eof {
-			if cap(buf)-len(buf) < scanBlock/2 {
-				buf = append(make([]byte, 0, 2*cap(buf)), buf...)
-			}
-			n, err := r.ReadAt(buf[len(buf):cap(buf)], offset+int64(len(buf)))
-			buf = buf[:len(buf)+n]
-			if err == io.EOF {
-				eof = true
-			} else if err != nil {
-				return err
-			}
-		}
-		used := 0
-		for {
-			i := bytes.IndexByte(buf[used:], '\n')
-			if i < 0 {
-				break
-			}
-			if err := fn(line{num: num, offset: offset + int64(used), data: buf[used : used+i], whole: true}); err != nil {
-				return err
-			}
-			used += i + 1
-			num++
-		}
-		if eof {
-			if used < len(buf) {
-				return fn(line{num: num, offset: offset + int64(used), data: buf[used:]})
-			}
+	rd := lineReader{r: r, limit: maxLine, buf: make([]byte, 0, scanBlock), offset: start, num: firstNum}
+	for {
+		l, err := rd.next()
+		if err == io.EOF {
 			return nil
 		}
-		rest := copy(buf, buf[used:])
-		buf = buf[:rest]
-		offset += int64(used)
+		if err != nil {
+			return err
+		}
+		if err := fn(l); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
-// value is one JSON value of a line.
-type value struct {
+type lineReader struct {
+	r      io.ReaderAt
+	limit  int    // of a line, in bytes
+	buf    []byte // read and not handed out
+	used   int    // bytes of buf that were handed out
+	offset int64  // of buf[0] in the file
+	num    int
+	eof    bool
+}
+
+// next returns the next line, or io.EOF.
+func (r *lineReader) next() (line, error) {
+	skipped := int64(0) // bytes of a line that is too long, beyond what buf holds
+	var begin []byte
+	searched := 0 // of the rest of buf
+	for {
+		rest := r.buf[r.used:]
+		if i := bytes.IndexByte(rest[searched:], '\n'); i >= 0 {
+			return r.hand(rest[:searched+i], begin, skipped, true), nil
+		}
+		searched = len(rest)
+		if len(rest) > r.limit {
+			if begin == nil {
+				begin = bytes.Clone(rest[:min(len(rest), showDamage)])
+			}
+			skipped += int64(len(rest))
+			r.used, searched = len(r.buf), 0
+		}
+		if r.eof {
+			if len(r.buf) == r.used && skipped == 0 {
+				return line{}, io.EOF
+			}
+			return r.hand(r.buf[r.used:], begin, skipped, false), nil
+		}
+		if err := r.fill(); err != nil {
+			return line{}, err
+		}
+	}
+}
+
+// hand makes the line and moves behind it.
+func (r *lineReader) hand(data, begin []byte, skipped int64, whole bool) line {
+	l := line{num: r.num, offset: r.offset + int64(r.used) - skipped, data: data, whole: whole, length: skipped + int64(len(data))}
+	if skipped > 0 {
+		l.cut, l.data = true, begin
+	}
+	r.used += len(data)
+	if whole {
+		r.used++
+	}
+	r.num++
+	return l
+}
+
+// fill reads more behind what is there, growing the buffer for a long line.
+func (r *lineReader) fill() error {
+	if r.used > 0 {
+		n := copy(r.buf, r.buf[r.used:])
+		r.buf, r.offset, r.used = r.buf[:n], r.offset+int64(r.used), 0
+	}
+	if cap(r.buf)-len(r.buf) < scanBlock/2 {
+		r.buf = append(make([]byte, 0, 2*cap(r.buf)), r.buf...)
+	}
+	n, err := r.r.ReadAt(r.buf[len(r.buf):cap(r.buf)], r.offset+int64(len(r.buf)))
+	r.buf = r.buf[:len(r.buf)+n]
+	if err == io.EOF {
+		r.eof = true
+		return nil
+	}
+	return err
+}
+
+// segment is a part of a line: a JSON value, or bytes that belong to none.
+type segment struct {
 	offset int64
 	data   []byte
+	damage bool
 }
 
-// values returns the whole JSON values of a line and the bytes that belong to
-// none. A sound line has one value. Where writers lost a line feed a line holds
-// several, and where one died in the middle of a record a fragment stands in
-// front of a whole one; both give back every record that is still whole.
-func values(l line) (vals []value, damage string) {
-	data, offset := l.data, l.offset
-	for {
-		trimmed := bytes.TrimLeft(data, " \t\r\n")
-		offset += int64(len(data) - len(trimmed))
-		data = bytes.TrimRight(trimmed, " \t\r\n")
-		if len(data) == 0 {
-			return vals, damage
-		}
-		if valid(data) {
-			return append(vals, value{offset, data}), damage
-		}
-		if n := wholeObject(data); n > 0 {
-			vals = append(vals, value{offset, data[:n]})
-			data, offset = data[n:], offset+int64(n)
-			continue
-		}
-		i := nextRecord(data)
-		if i < 0 {
-			return vals, describeDamage(data)
-		}
-		damage = describeDamage(data[:i])
-		data, offset = data[i:], offset+int64(i)
+// segments takes a line apart. A sound line is one value. Where writers lost a
+// line feed a line holds several, and where one died in the middle of a record a
+// fragment stands in front of a whole one; both give back every record that is
+// still whole.
+func segments(l line) []segment {
+	data, offset := trim(l.data, l.offset)
+	switch {
+	case len(data) == 0:
+		return nil
+	case l.cut:
+		return []segment{{offset, data, true}}
+	case valid(data):
+		return []segment{{offset, data, false}}
 	}
+	var segs []segment
+	for len(data) > 0 {
+		n, damage := wholeObject(data), false
+		if n == 0 {
+			damage = true
+			if n = nextRecord(data); n < 0 {
+				n = len(data)
+			}
+		}
+		segs = append(segs, segment{offset, data[:n], damage})
+		data, offset = trim(data[n:], offset+int64(n))
+	}
+	return segs
+}
+
+// trim removes JSON white space at both ends and follows with the offset.
+func trim(data []byte, offset int64) ([]byte, int64) {
+	left := bytes.TrimLeft(data, " \t\r\n")
+	offset += int64(len(data) - len(left))
+	return bytes.TrimRight(left, " \t\r\n"), offset
 }
 
 // nextRecord finds a whole entry inside a damaged line. It begins with an
@@ -130,13 +191,15 @@ func nextRecord(data []byte) int {
 	return -1
 }
 
-func describeDamage(data []byte) string {
-	const show = 40
+func describeDamage(l line, data []byte) string {
+	if l.cut {
+		return fmt.Sprintf("%d bytes, more than the %d MB that a line may have", l.length, maxLine>>20)
+	}
 	if len(bytes.Trim(data, "\x00")) == 0 {
 		return fmt.Sprintf("%d NUL bytes", len(data))
 	}
-	if len(data) > show {
-		return fmt.Sprintf("%d bytes that are not JSON, beginning %q", len(data), data[:show])
+	if len(data) > showDamage {
+		return fmt.Sprintf("%d bytes that are not JSON, beginning %q", len(data), data[:showDamage])
 	}
 	return fmt.Sprintf("%d bytes that are not JSON: %q", len(data), data)
 }

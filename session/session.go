@@ -60,20 +60,24 @@ type Session struct {
 	diags   []Diagnostic
 	held    bool // a run is on: foreign entries do not become the parent
 
-	file     durable.File // nil until there is a file
-	info     os.FileInfo  // of file, to notice a replacement
-	end      int64        // size of the file that we know
-	values   int          // JSON values seen
-	nextLine int          // number of the line that an append begins
-	openTail bool         // the last byte is not a line feed
-	writable bool         // file is open for appending
-	migrate  bool         // the file has version 1 or 2 and was not written yet
-	noHeader bool         // the file is empty
-	refused  bool         // the first record is no header: whatever follows, it is no session
-	lock     *durable.Lock
-	poisoned error
-	closed   bool
-	dirDirty bool // the file was created and its folder not synced yet
+	file      durable.File // nil until there is a file
+	info      os.FileInfo  // of file, to notice a replacement
+	end       int64        // size of the file that we know
+	values    int          // JSON values seen
+	nextLine  int          // number of the line that an append begins
+	openTail  bool         // the last byte is not a line feed
+	tailStart int64        // where the last line begins
+	tailRead  bool         // the last line gave all that it holds
+	known     []byte       // the last bytes before end, to notice a rewrite in place
+	adopted   int          // entries that other programs appended since the open
+	writable  bool         // file is open for appending
+	migrate   bool         // the file has version 1 or 2 and was not written yet
+	noHeader  bool         // the file is empty
+	refused   bool         // the first record is no header: whatever follows, it is no session
+	lock      *durable.Lock
+	poisoned  error
+	closed    bool
+	dirty     []string // folders that have a new name in them and were not synced yet
 }
 
 // Path is the file of the session, also where it does not exist yet.
@@ -207,8 +211,7 @@ func (s *Session) note(kind Kind, line int, offset int64, id ID, format string, 
 	s.diags = append(s.diags, Diagnostic{kind, line, offset, id, fmt.Sprintf(format, args...)})
 }
 
-// add puts an entry at the end of the index and makes it the leaf unless a run
-// holds the leaf.
+// add puts an entry at the end of the index. It does not move the leaf.
 func (s *Session) add(e Entry) {
 	e.pos = len(s.entries)
 	if first, ok := s.byID[e.ID]; ok && e.ID != "" { // entries of version 1 get their ids later

@@ -39,6 +39,7 @@ func (s *Session) Branch(leaf ID) (Branch, error) {
 func (s *Session) walk(leaf int) Branch {
 	var b Branch
 	visited := map[int]bool{}
+	cursor := map[ID]int{} // how many twins of an id are left to try
 	for i := leaf; ; {
 		e := s.entries[i]
 		visited[i] = true
@@ -46,7 +47,7 @@ func (s *Session) walk(leaf int) Branch {
 		if e.Parent == "" {
 			break
 		}
-		next, known := s.parentOf(e, visited)
+		next, known := s.parentOf(e, visited, cursor)
 		if next < 0 {
 			kind, text := KindNoParent, "the parent %s is not in the file; what stood before it is not part of this branch"
 			if known {
@@ -67,7 +68,7 @@ func (s *Session) walk(leaf int) Branch {
 // an id was used twice and the last one was passed already, the one before it
 // is taken, so that a re-used id costs no history. It returns -1 when there is
 // none, and whether the id exists at all.
-func (s *Session) parentOf(e Entry, visited map[int]bool) (place int, known bool) {
+func (s *Session) parentOf(e Entry, visited map[int]bool, cursor map[ID]int) (place int, known bool) {
 	last, ok := s.byID[e.Parent]
 	if !ok {
 		return -1, false
@@ -76,11 +77,18 @@ func (s *Session) parentOf(e Entry, visited map[int]bool) (place int, known bool
 		return last, true
 	}
 	twins := s.twins[e.Parent]
-	for k := len(twins) - 1; k >= 0; k-- {
-		if !visited[twins[k]] {
-			return twins[k], true
+	left, ok := cursor[e.Parent]
+	if !ok {
+		left = len(twins)
+	}
+	for left > 0 { // each twin is looked at once per walk
+		left--
+		if !visited[twins[left]] {
+			cursor[e.Parent] = left
+			return twins[left], true
 		}
 	}
+	cursor[e.Parent] = 0
 	return -1, true
 }
 
@@ -121,15 +129,23 @@ func (s *Session) noteLeaves() {
 	}
 	depth := s.messageDepths()
 	own := depth[s.leaf]
+	const show = 3
 	var hidden []string
-	line, offset := 0, int64(0)
+	more, line, offset := 0, 0, int64(0)
 	for _, i := range s.leafPlaces() {
 		if i == s.leaf || depth[i] <= own {
 			continue
 		}
 		e := s.entries[i]
+		if len(hidden) == show {
+			more++
+			continue
+		}
 		hidden = append(hidden, fmt.Sprintf("%s (%d messages)", e.ID, depth[i]))
 		line, offset = e.Line, e.Offset
+	}
+	if more > 0 {
+		hidden = append(hidden, fmt.Sprintf("and at %d more", more))
 	}
 	if len(hidden) > 0 {
 		s.note(KindLeaves, line, offset, s.leafID(),
@@ -138,8 +154,8 @@ func (s *Session) noteLeaves() {
 	}
 }
 
-// messageDepths counts the messages from the root to each entry. Parents mostly
-// stand before their children, so one pass does; the rest is walked.
+// messageDepths counts the messages from the root to each entry, in one pass. A
+// parent that stands behind its child does not count: this is for a notice only.
 func (s *Session) messageDepths() []int {
 	depth := make([]int, len(s.entries))
 	for i, e := range s.entries {

@@ -137,6 +137,10 @@ func Create(fs FS, path string, data []byte, perm os.FileMode) (File, error) {
 // another program wrote behind it: the half line was closed, not removed.
 var ErrOthersWrote = errors.New("another program wrote behind the failed line")
 
+// ErrUnknownState is part of the error of an append after which the end of the
+// file could not be brought in order.
+var ErrUnknownState = errors.New("the end of the file is in an unknown state")
+
 // Append writes data at the end of f, which must be open for appending and end
 // at the offset end. If the write fails, the file is brought back to a state in
 // which the next append is whole: cut back to end if the rest of the file is
@@ -157,7 +161,7 @@ func Append(f File, end int64, data []byte) error {
 func undo(f File, end int64, data []byte) error {
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("the state of the file behind byte %d is unknown: %w", end, err)
+		return fmt.Errorf("%w behind byte %d: %w", ErrUnknownState, end, err)
 	}
 	rest := info.Size() - end
 	if rest <= 0 {
@@ -166,17 +170,17 @@ func undo(f File, end int64, data []byte) error {
 	if rest <= int64(len(data)) {
 		have := make([]byte, rest)
 		if _, err := f.ReadAt(have, end); err != nil && err != io.EOF {
-			return fmt.Errorf("the state of the file behind byte %d is unknown: %w", end, err)
+			return fmt.Errorf("%w behind byte %d: %w", ErrUnknownState, end, err)
 		}
 		if string(have) == string(data[:rest]) {
 			if err := f.Truncate(end); err != nil {
-				return fmt.Errorf("the half line behind byte %d could not be cut off: %w", end, err)
+				return fmt.Errorf("%w: the half line behind byte %d could not be cut off: %w", ErrUnknownState, end, err)
 			}
 			return nil
 		}
 	}
 	if _, err := f.Write([]byte("\n")); err != nil {
-		return fmt.Errorf("%w and the line behind byte %d could not be closed: %w", ErrOthersWrote, end, err)
+		return fmt.Errorf("%w: the line behind byte %d could not be closed: %w", ErrUnknownState, end, err)
 	}
 	return ErrOthersWrote
 }
