@@ -569,6 +569,48 @@ func TestForeignPinIsFollowed(t *testing.T) {
 	w.checkReceipts(s)
 }
 
+// TestDeclarationOfPiHolds: a session that pi restricted to some tools keeps
+// exactly those, on the first prompt, on the next ones, and after a reopen. Our
+// own receipts must not wash the restriction away.
+func TestDeclarationOfPiHolds(t *testing.T) {
+	w := newWorld(t, toolTurns(t))
+	path := filepath.Join(w.home, "s.jsonl")
+	header, _ := json.Marshal(map[string]any{"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": w.project})
+	text := string(header) + `
+{"type":"message","id":"m1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"system","content":"","toolsAdded":[{"name":"read","description":"d","parameters":{"type":"object"}},{"name":"ls","description":"d","parameters":{"type":"object"}}],"timestamp":1}}
+{"type":"message","id":"m2","parentId":"m1","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"q","timestamp":1}}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s, err := w.rt.Open(t.Context(), path, piweb.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			w.say(s, "plain")
+			if got := modeltest.ToolNames(w.last().Body); !slices.Equal(got, []string{"read", "ls"}) {
+				t.Errorf("tools %v", got)
+			}
+			w.checkReceipts(s)
+		}
+		if err := w.rt.Release(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := w.rt.Open(t.Context(), path, piweb.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.choose(s, pin(t, "bash")) // only a choice changes it
+	w.say(s, "plain")
+	if got := modeltest.ToolNames(w.last().Body); !slices.Equal(got, []string{"bash"}) {
+		t.Errorf("after a choice: %v", got)
+	}
+	w.checkReceipts(s)
+}
+
 // TestFolderOfCase028: a session works in the folder of its header, or in one
 // that the caller names, and nothing is written or made otherwise.
 func TestFolderOfCase028(t *testing.T) {

@@ -95,22 +95,28 @@ func Gather(v View) (Facts, error) {
 
 func findChild(v View) (ChildFact, error) {
 	for e := range v.Entries() {
-		if e.Type != session.TypeCustom || e.CustomType != SubagentType {
-			continue
+		if isChildMeta(e) {
+			return childFact(v, e) // the first one counts
 		}
-		p, err := v.Decode(e)
-		if err != nil {
-			return ChildFact{}, err
-		}
-		custom, _ := p.(session.Custom)
-		c := ChildFact{Is: true, Entry: e.ID}
-		c.Snapshot, err = parseSnapshot(custom.Data)
-		if err != nil {
-			c.Invalid = err.Error()
-		}
-		return c, nil // the first one counts
 	}
 	return ChildFact{}, nil
+}
+
+func isChildMeta(e session.Entry) bool {
+	return e.Type == session.TypeCustom && e.CustomType == SubagentType
+}
+
+func childFact(d decoder, e session.Entry) (ChildFact, error) {
+	p, err := d.Decode(e)
+	if err != nil {
+		return ChildFact{}, err
+	}
+	custom, _ := p.(session.Custom)
+	c := ChildFact{Is: true, Entry: e.ID}
+	if c.Snapshot, err = parseSnapshot(custom.Data); err != nil {
+		c.Invalid = err.Error()
+	}
+	return c, nil
 }
 
 // parseSnapshot reads the metadata of a child. What it cannot read makes the
@@ -185,39 +191,114 @@ func rawOrMissing(v gjson.Result) string {
 }
 
 // findDeclared replays the declarations of the whole branch, as pi does on
-// resume; what a compaction repeats of them says nothing new. They count only if one
-// of them is another program's and newer than our last receipt: the rest is our
-// own echo of a policy that the file decides without it.
+// resume; what a compaction repeats of them says nothing new.
 func findDeclared(v View) (Declared, error) {
+	if v.Leaf() == "" {
+		return Declared{}, nil
+	}
 	branch, err := v.Branch(v.Leaf())
 	if err != nil {
 		return Declared{}, err
 	}
-	var d Declared
-	var state message.Replay
+	var st declState
 	for _, e := range branch.Entries {
-		switch {
-		case e.Type == session.TypeCustom && e.CustomType == ReceiptType:
-			d.Ours = d.Ours || d.Counts
-			d.Counts, d.Entry = false, ""
-			continue
-		case e.Type == session.TypeMessage && e.Role == "system", e.Type == typeActiveTools:
-		default:
-			continue
-		}
-		p, err := v.Decode(e)
-		if err != nil {
+		if st, err = st.after(v, e); err != nil {
 			return Declared{}, err
 		}
-		switch says, ours := declares(p, &state); {
-		case says && ours:
-			d.Ours = true
-		case says:
-			d.Counts, d.Entry = true, e.ID
-		}
 	}
-	d.Ours = d.Ours && !d.Counts
-	for _, name := range state.ToolNames() {
+	return st.declared(), nil
+}
+
+// declState is what the declarations of a branch come to at one of its entries.
+// It is a value: the states of siblings do not touch each other.
+//
+// Only another program's declaration decides a policy, and a receipt of ours
+// retires it, unless the receipt says that this very declaration decided: it
+// stays in force until a newer one, or a selection, takes its place. What we
+// write ourselves is an echo of a policy that the file decides without it.
+type declState struct {
+	replay *message.Replay // never changed after it was set
+	counts bool
+	ours   bool
+	entry  session.ID
+}
+
+// decoder reads the body of an entry.
+type decoder interface {
+	Decode(session.Entry) (session.Payload, error)
+}
+
+// after is the state behind an entry.
+func (st declState) after(d decoder, e session.Entry) (declState, error) {
+	isReceipt := e.Type == session.TypeCustom && e.CustomType == ReceiptType
+	if !isReceipt && e.Type != typeActiveTools && !(e.Type == session.TypeMessage && e.Role == "system") {
+		return st, nil
+	}
+	p, err := d.Decode(e)
+	if err != nil {
+		return st, err
+	}
+	if custom, ok := p.(session.Custom); ok {
+		r, err := ParseReceipt(custom.Data)
+		if err == nil && r.Policy.Source == (Source{ByTranscript, st.entry}) && st.counts {
+			return st, nil
+		}
+		st.ours = st.ours || st.counts
+		st.counts, st.entry = false, ""
+		return st, nil
+	}
+	return st.declare(p, e.ID), nil
+}
+
+// declare folds a declaration in. The first system message of a branch says
+// something about tools even without naming one: for pi it declares that there
+// are none.
+func (st declState) declare(p session.Payload, id session.ID) declState {
+	next := message.Replay{}
+	if st.replay != nil {
+		next = message.Replay{Tools: slices.Clone(st.replay.Tools), Declared: st.replay.Declared}
+	}
+	says, ours := false, false
+	switch p := p.(type) {
+	case session.MessagePayload:
+		sys, ok := p.Message.(*message.System)
+		if !ok {
+			return st
+		}
+		says = !next.Declared || len(sys.ToolsAdded)+len(sys.ToolsRemoved) > 0
+		ours = sys.Writer == message.Piweb
+		next.Apply(&message.System{ToolsAdded: sys.ToolsAdded, ToolsRemoved: sys.ToolsRemoved})
+	case session.Unknown: // active_tools_change
+		names := gjson.GetBytes(p.Raw, "activeToolNames")
+		if !names.IsArray() {
+			return st
+		}
+		says, next = true, message.Replay{Declared: true}
+		for _, n := range names.Array() {
+			if n.Type == gjson.String {
+				next.Tools = append(next.Tools, message.ToolDeclaration{Name: n.String()})
+			}
+		}
+	default:
+		return st
+	}
+	st.replay = &next
+	switch {
+	case says && ours:
+		st.ours = true
+	case says:
+		st.counts, st.entry = true, id
+	}
+	return st
+}
+
+// declared is the fact that a state comes to.
+func (st declState) declared() Declared {
+	d := Declared{Counts: st.counts, Entry: st.entry, Ours: st.ours && !st.counts}
+	if st.replay == nil {
+		return d
+	}
+	for _, name := range st.replay.ToolNames() {
 		if name == "powershell" {
 			name = "bash"
 		}
@@ -227,34 +308,5 @@ func findDeclared(v View) (Declared, error) {
 			d.Tools = append(d.Tools, name)
 		}
 	}
-	return d, nil
-}
-
-// declares folds an entry into the replay and tells whether it says anything
-// about tools, and whether it is our own. The first system message of a branch
-// does even without naming one: for pi it declares that there are none.
-func declares(p session.Payload, state *message.Replay) (says, ours bool) {
-	switch p := p.(type) {
-	case session.MessagePayload:
-		sys, ok := p.Message.(*message.System)
-		if !ok {
-			return false, false
-		}
-		first := !state.Declared
-		state.Apply(sys)
-		return first || len(sys.ToolsAdded)+len(sys.ToolsRemoved) > 0, sys.Writer == message.Piweb
-	case session.Unknown: // active_tools_change
-		names := gjson.GetBytes(p.Raw, "activeToolNames")
-		if !names.IsArray() {
-			return false, false
-		}
-		state.Tools, state.Declared = nil, true
-		for _, n := range names.Array() {
-			if n.Type == gjson.String {
-				state.Tools = append(state.Tools, message.ToolDeclaration{Name: n.String()})
-			}
-		}
-		return true, false
-	}
-	return false, false
+	return d
 }

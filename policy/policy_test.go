@@ -197,6 +197,8 @@ func TestDeclaredByTheTranscript(t *testing.T) {
 		{"older than our receipt", []string{system(decl("read"), ""), receiptLine}, false, "read"},
 		{"our own, not answered for yet", []string{`"message","message":{"role":"system","content":"","writer":"piweb","toolsAdded":[` + decl("read") + `]}`}, false, "read"},
 		{"another's on top of our own", []string{`"message","message":{"role":"system","content":"","writer":"piweb","toolsAdded":[` + decl("read") + `]}`, system(decl("ls"), "")}, true, "read ls"},
+		{"a receipt that it decided", []string{system(decl("read"), ""), strings.Replace(receiptLine, `"version":1,`, `"version":1,"policy":{"kind":"open","source":{"by":"transcript","entry":"e0"}},`, 1)}, true, "read"},
+		{"a receipt that another one decided", []string{system(decl("read"), ""), strings.Replace(receiptLine, `"version":1,`, `"version":1,"policy":{"kind":"open","source":{"by":"transcript","entry":"e9"}},`, 1)}, false, "read"},
 		{"newer than our receipt", []string{system(decl("read"), ""), receiptLine, system(decl("ls"), "")}, true, "read ls"},
 		{"only text after our receipt", []string{system(decl("read"), ""), receiptLine, `"message","message":{"role":"system","content":"x"}`}, false, "read"},
 		{"active_tools_change", []string{system(decl("read"), ""), `"active_tools_change","activeToolNames":["bash","web_search"]`}, true, "bash"},
@@ -399,5 +401,56 @@ func TestReceiptsAndVerify(t *testing.T) {
 		if bad == 0 {
 			t.Errorf("%s is not noticed", name)
 		}
+	}
+}
+
+// TestVerifyWithALostParent: a damaged line costs only itself, not the verdicts.
+func TestVerifyWithALostParent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	receipt := `{"type":"custom","customType":"piweb:receipt","data":{"version":1,"policy":{"kind":"open","source":{"by":"default"}},"system":{"sha256":"` + Hash(nil) + `","bytes":0,"text":""},"sources":[],"tools":[],"model":"m"},"id":"r","parentId":"lost"}`
+	text := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n{damaged\n" + receipt + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	checks, err := Verify(s)
+	if err != nil || len(checks) != 1 || !checks[0].OK() || !strings.Contains(strings.Join(checks[0].Notes, " "), "lost") {
+		t.Errorf("%+v, %v", checks, err)
+	}
+}
+
+// BenchmarkVerify: the time per receipt must not grow with their number.
+func BenchmarkVerify(b *testing.B) {
+	for _, n := range []int{1000, 4000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "s.jsonl")
+			var f strings.Builder
+			f.WriteString(`{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n")
+			parent := "null"
+			for i := range n {
+				fmt.Fprintf(&f, `{"type":"message","id":"m%d","parentId":%s,"message":{"role":"system","content":"","toolsAdded":[{"name":"ls","parameters":{}}]}}`+"\n", i, parent)
+				fmt.Fprintf(&f, `{"type":"custom","customType":"pi-web:tool-selection","data":{"version":9},"id":"p%d","parentId":"m%d"}`+"\n", i, i)
+				fmt.Fprintf(&f, `{"type":"custom","customType":"piweb:receipt","data":{"version":1,"policy":{"kind":"open","source":{"by":"transcript","entry":"m%d"}},"system":{"sha256":%q,"bytes":0,"text":""},"tools":[{"name":"ls"}]},"id":"r%d","parentId":"p%d"}`+"\n", i, Hash(nil), i, i)
+				parent = fmt.Sprintf("\"r%d\"", i)
+			}
+			if err := os.WriteFile(path, []byte(f.String()), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			s, err := session.Open(path, session.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			for b.Loop() {
+				if checks, err := Verify(s); err != nil || len(checks) != n || !checks[n-1].OK() {
+					b.Fatal(len(checks), err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/receipt")
+		})
 	}
 }

@@ -45,8 +45,8 @@ func Resolve(f Facts) (Policy, Trail) {
 
 	sel := f.Selection
 	skipped := ""
-	if n := len(sel.Skipped); n > 0 {
-		skipped = fmt.Sprintf("; %d newer entries do not count (line %d: %s)", n, sel.Skipped[0].Line, sel.Skipped[0].Reason)
+	if sel.Passed > 0 {
+		skipped = fmt.Sprintf("; %d newer entries do not count (line %d: %s)", sel.Passed, sel.Skipped[0].Line, sel.Skipped[0].Reason)
 	}
 	switch sel.Selection.State() {
 	case toolselect.Pinned:
@@ -75,7 +75,7 @@ func Resolve(f Facts) (Policy, Trail) {
 		t = append(t, Step{ByTranscript, true, text})
 		return open(slices.Clone(d.Tools), Source{ByTranscript, d.Entry}), t
 	case d.Ours:
-		t = append(t, Step{ByTranscript, false, "what it declares is our own, or stands before the last receipt"})
+		t = append(t, Step{ByTranscript, false, "what it declares is our own, or was answered for by a receipt"})
 	default:
 		t = append(t, Step{ByTranscript, false, "it declares nothing"})
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/piweb-go/piweb/session"
@@ -23,64 +22,72 @@ func (c Check) OK() bool { return len(c.Differences) == 0 }
 
 // Verify holds every receipt of a file against the file: kind, source and tools
 // are recomputed from the entries before it, and the hash from the text of the
-// head.
+// head. It goes through the file once.
 func Verify(v View) ([]Check, error) {
+	p := pass{v: v, states: map[session.ID]declState{}, texts: map[string]string{}}
 	var checks []Check
-	texts := map[string]string{}
-	var before []session.Entry
 	for e := range v.Entries() {
 		if e.Type == session.TypeCustom && e.CustomType == ReceiptType {
-			p, err := v.Decode(e)
-			if err != nil {
-				return nil, err
-			}
-			custom, _ := p.(session.Custom)
-			c, err := verifyOne(prefix{v, before, e.Parent}, e, custom, texts)
+			c, err := p.check(e)
 			if err != nil {
 				return nil, err
 			}
 			checks = append(checks, c)
 		}
-		before = append(before, e)
+		if err := p.add(e); err != nil {
+			return nil, err
+		}
 	}
 	return checks, nil
 }
 
-// prefix is a file up to one of its lines.
-type prefix struct {
-	View
-	entries []session.Entry
-	leaf    session.ID
+// pass knows what the file says up to one of its lines.
+type pass struct {
+	v         View
+	child     ChildFact
+	selection toolselect.Found
+	states    map[session.ID]declState // behind each entry so far
+	texts     map[string]string        // of heads, by hash
 }
 
-func (p prefix) Entries() iter.Seq[session.Entry] { return slices.Values(p.entries) }
-func (p prefix) Leaf() session.ID                 { return p.leaf }
-
-func (p prefix) Backward() iter.Seq[session.Entry] {
-	return func(yield func(session.Entry) bool) {
-		for _, e := range slices.Backward(p.entries) {
-			if !yield(e) {
-				return
-			}
-		}
+func (p *pass) add(e session.Entry) error {
+	st, err := p.states[e.Parent].after(p.v, e)
+	if err != nil {
+		return err
 	}
+	p.states[e.ID] = st
+	switch {
+	case isChildMeta(e) && !p.child.Is:
+		p.child, err = childFact(p.v, e)
+	case e.Type == session.TypeCustom && e.CustomType == toolselect.CustomType:
+		p.selection, err = toolselect.Next(p.selection, p.v, e)
+	}
+	return err
 }
 
-func verifyOne(v prefix, e session.Entry, custom session.Custom, texts map[string]string) (Check, error) {
+func (p *pass) check(e session.Entry) (Check, error) {
 	c := Check{Entry: e.ID, Line: e.Line, Differences: []string{}, Notes: []string{}}
+	body, err := p.v.Decode(e)
+	if err != nil {
+		return c, err
+	}
+	custom, _ := body.(session.Custom)
 	r, err := ParseReceipt(custom.Data)
 	if err != nil {
 		c.Differences = append(c.Differences, err.Error())
 		return c, nil
 	}
 	c.Receipt = r
-	c.verifyText(texts)
-
-	facts, err := Gather(v)
-	if err != nil {
-		return c, err
+	c.verifyText(p.texts)
+	before, known := p.states[e.Parent]
+	if !known && e.Parent != "" {
+		c.Notes = append(c.Notes, fmt.Sprintf("the entry %s before it is not in the file; declarations on its branch are not known", e.Parent))
 	}
-	want, _ := Resolve(facts)
+	want, _ := Resolve(Facts{Child: p.child, Selection: p.selection, Declared: before.declared()})
+	if want.Kind == Refused {
+		c.Differences = append(c.Differences, "a request was sent for a subagent that must be refused: "+want.Err().Error())
+		return c, nil
+	}
 	c.verifySource(want)
 	c.verifyTools(want)
 	return c, nil

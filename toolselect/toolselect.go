@@ -177,8 +177,12 @@ type Found struct {
 	Selection Selection
 	Entry     session.ID // "" when no entry decides
 	Line      int
-	Skipped   []Skipped // newer entries that do not count, newest first
+	Passed    int       // newer entries that do not count
+	Skipped   []Skipped // the newest of them, newest first, at most maxSkipped
 }
+
+// maxSkipped bounds what is told of entries that do not count.
+const maxSkipped = 20
 
 // Skipped is an entry of our type that does not count, with the reason.
 type Skipped struct {
@@ -197,25 +201,45 @@ type Source interface {
 // the first; the first valid one decides. Invalid ones are passed over and
 // reported.
 func Find(src Source) (Found, error) {
-	var f Found
+	var all Found
 	for e := range src.Backward() {
 		if e.Type != session.TypeCustom || e.CustomType != CustomType {
 			continue
 		}
-		p, err := src.Decode(e)
+		f, err := Next(Found{}, src, e)
 		if err != nil {
 			return Found{}, err
 		}
-		custom, _ := p.(session.Custom)
-		sel, err := Parse(custom.Data)
-		if err != nil {
-			f.Skipped = append(f.Skipped, Skipped{e.ID, e.Line, err.Error()})
-			continue
+		if f.Entry != "" {
+			f.Passed, f.Skipped = all.Passed, all.Skipped
+			return f, nil
 		}
-		f.Selection, f.Entry, f.Line = sel, e.ID, e.Line
-		return f, nil
+		all.Passed++
+		if len(all.Skipped) < maxSkipped {
+			all.Skipped = append(all.Skipped, f.Skipped...)
+		}
 	}
-	return f, nil
+	return all, nil
+}
+
+// Next is what Find says of a file that goes on with a selection entry: found is
+// what it says of the file up to there.
+func Next(found Found, src interface {
+	Decode(session.Entry) (session.Payload, error)
+}, e session.Entry) (Found, error) {
+	p, err := src.Decode(e)
+	if err != nil {
+		return Found{}, err
+	}
+	custom, _ := p.(session.Custom)
+	sel, err := Parse(custom.Data)
+	if err != nil {
+		found.Passed++
+		older := found.Skipped[:min(len(found.Skipped), maxSkipped-1)]
+		found.Skipped = append([]Skipped{{e.ID, e.Line, err.Error()}}, older...)
+		return found, nil
+	}
+	return Found{Selection: sel, Entry: e.ID, Line: e.Line}, nil
 }
 
 // DecodeNames reads a JSON value that a caller sent as a list of tools. It is an

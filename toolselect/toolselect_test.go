@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/piweb-go/piweb/session"
 	"pgregory.net/rapid"
 )
@@ -92,6 +93,28 @@ func TestSkippedEntriesAreNamed(t *testing.T) {
 	if f.Entry != "0" || len(f.Skipped) != 2 || !strings.Contains(f.Skipped[0].Reason, "version is 3") || !strings.Contains(f.Skipped[1].Reason, "web_search") {
 		t.Errorf("%+v", f)
 	}
+}
+
+// TestNextIsFind: reading a file forward and backward comes to the same.
+func TestNextIsFind(t *testing.T) {
+	datas := []string{`{"version":1,"tools":["read"]}`, `{"version":1,"tools":[]}`, `{"version":1,"cleared":true}`, `{"version":2}`, `{"version":1,"tools":["x"]}`, `null`}
+	rapid.Check(t, func(t *rapid.T) {
+		l := entries(rapid.SliceOfN(rapid.SampledFrom(datas), 0, 60).Draw(t, "entries")...)
+		back, err := Find(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var forward Found
+		for i := range l {
+			e := session.Entry{ID: session.ID(fmt.Sprint(i)), Type: session.TypeCustom, CustomType: CustomType, Line: i}
+			if forward, err = Next(forward, l, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(back, forward, cmp.Comparer(Selection.Equal), cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
+		}
+	})
 }
 
 func TestWriteRules(t *testing.T) {
