@@ -83,15 +83,15 @@ type Accepted struct {
 // EntryID is the entry of the user's message.
 func (a Accepted) EntryID() session.ID { return a.ids[len(a.ids)-1] }
 
-// Accept records a prompt and makes it durable: what the transcript does not yet
-// say of model, level and tools, then the message. On error nothing was
-// accepted.
-func (l *Loop) Accept(prompt *message.User) (Accepted, error) {
+// Accept records a prompt and makes it durable: what stands before it, what the
+// transcript does not yet say of model, level and tools, then the message, all in
+// one write. On error nothing was accepted.
+func (l *Loop) Accept(prompt *message.User, before ...session.Payload) (Accepted, error) {
 	c, err := l.cfg.Transcript.Context()
 	if err != nil {
 		return Accepted{}, err
 	}
-	payloads := l.settingEntries(c)
+	payloads := append(before, l.settingEntries(c)...)
 	var a Accepted
 	if sys := l.declaration(&c.System); sys != nil {
 		payloads = append(payloads, session.Message(sys))
@@ -99,11 +99,8 @@ func (l *Loop) Accept(prompt *message.User) (Accepted, error) {
 	}
 	payloads = append(payloads, session.Message(prompt))
 	a.messages = append(a.messages, prompt)
-	ids, err := l.cfg.Transcript.Append(payloads...)
+	ids, err := l.cfg.Transcript.Commit(payloads...)
 	if err != nil {
-		return Accepted{}, err
-	}
-	if err := l.cfg.Transcript.Sync(); err != nil {
 		return Accepted{}, err
 	}
 	a.ids = ids[len(ids)-len(a.messages):]

@@ -72,11 +72,12 @@ func bashText(m *message.BashExecution) string {
 	return b.String()
 }
 
-// sendable keeps the blocks that a user message or a result may hold.
+// sendable keeps the blocks that a user message or a result may hold. Empty texts
+// say nothing, and some providers refuse them.
 func sendable(c message.Content) message.Content {
 	out := message.Content{}
 	for _, b := range c {
-		if b.Type == message.TypeText || b.Type == message.TypeImage {
+		if b.Type == message.TypeText && b.Text != "" || b.Type == message.TypeImage {
 			out = append(out, b)
 		}
 	}
@@ -91,7 +92,11 @@ func sendableAnswer(m *message.Assistant, info ModelInfo) *message.Assistant {
 	out.Content = message.Content{}
 	for _, b := range m.Content {
 		switch b.Type {
-		case message.TypeText, message.TypeToolCall:
+		case message.TypeText:
+			if b.Text != "" {
+				out.Content = append(out.Content, b)
+			}
+		case message.TypeToolCall:
 			out.Content = append(out.Content, b)
 		case message.TypeThinking:
 			if own {

@@ -14,6 +14,8 @@ type Transcript interface {
 	Context() (*session.Context, error)
 	// Append records entries below the leaf in one write.
 	Append(...session.Payload) ([]session.ID, error)
+	// Commit is Append and Sync; if the sync fails, the entries are taken back.
+	Commit(...session.Payload) ([]session.ID, error)
 	// Sync makes what was appended survive a power cut.
 	Sync() error
 }

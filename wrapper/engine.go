@@ -69,7 +69,7 @@ func (s *Session) ready(ctx context.Context) error {
 		return err
 	}
 	if err := s.log.Refresh(); err != nil {
-		return err
+		return s.note(err)
 	}
 	p, trail, err := s.resolve(policy.Request{})
 	if err != nil {
@@ -82,8 +82,10 @@ func (s *Session) ready(ctx context.Context) error {
 	switch {
 	case s.engine == nil:
 		return s.build(ctx, p)
-	case s.engine.loadout.Policy.Equal(p):
+	case s.engine.loadout.Policy.Equal(p) && s.engine.adopted == s.log.Adopted():
 		return nil
+	case s.engine.loadout.Policy.Equal(p):
+		return s.repick(ctx)
 	case crosses(s.engine.loadout.Policy, p):
 		return s.build(ctx, p)
 	}
@@ -115,6 +117,9 @@ func (s *Session) build(ctx context.Context, p policy.Policy) error {
 			err = s.install(l, c, cwd)
 		}
 	}
+	if err != nil && ctx.Err() != nil {
+		return err // the caller went away; the next one builds
+	}
 	if err != nil {
 		s.setState(Failed, err)
 		return err
@@ -132,6 +137,20 @@ func (s *Session) apply(p policy.Policy) error {
 	l, err := equip(s.host, p, e.cwd, e.loadout.Resources)
 	if err == nil {
 		err = s.install(l, e.chosen, e.cwd)
+	}
+	if err != nil {
+		s.engine = nil
+		s.setState(Failed, err)
+	}
+	return err
+}
+
+// repick looks at the session's model and receipts again, after another program
+// wrote to the file.
+func (s *Session) repick(ctx context.Context) error {
+	c, err := s.pickModel(ctx, s.engine.cwd)
+	if err == nil {
+		err = s.install(s.engine.loadout, c, s.engine.cwd)
 	}
 	if err != nil {
 		s.engine = nil
@@ -170,7 +189,7 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 	if err != nil {
 		return err
 	}
-	s.engine = &engine{l, c, loop, cwd}
+	s.engine = &engine{l, c, loop, cwd, s.log.Adopted()}
 	return nil
 }
 
@@ -193,8 +212,12 @@ func (s *Session) SetTools(ctx context.Context, sel toolselect.Selection) (Chang
 	if err := s.idle("a change of tools"); err != nil {
 		return Changed{}, err
 	}
+	return s.setTools(ctx, sel)
+}
+
+func (s *Session) setTools(ctx context.Context, sel toolselect.Selection) (Changed, error) {
 	if err := s.log.Refresh(); err != nil {
-		return Changed{}, err
+		return Changed{}, s.note(err)
 	}
 	facts, err := policy.Gather(s.log)
 	if err != nil {
@@ -203,16 +226,21 @@ func (s *Session) SetTools(ctx context.Context, sel toolselect.Selection) (Chang
 	if facts.Child.Is {
 		return Changed{}, ErrChild
 	}
-	was, trail := s.Policy()
+	was, _ := s.Policy()
 	if had := facts.Selection.Selection; had.Equal(sel) || sel.State() == toolselect.Cleared && had.State() == toolselect.Unset {
-		return Changed{Policy: was, Trail: trail}, nil
+		// Another process may have recorded the same: what counts is the file.
+		p, trail, err := s.resolve(policy.Request{})
+		if err == nil {
+			s.setPolicy(p, trail)
+		}
+		return Changed{Policy: p, Trail: trail}, err
 	}
 	entry, err := sel.Payload()
 	if err != nil {
 		return Changed{}, err
 	}
 	if _, err := s.log.Commit(entry); err != nil {
-		return Changed{}, fmt.Errorf("the change of tools was not made: %w", err)
+		return Changed{}, fmt.Errorf("the change of tools was not made: %w", s.note(err))
 	}
 	return s.applySelection(ctx, was, sel)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/message"
 )
 
 // Events of a live session beyond those of its runs.
@@ -26,15 +27,21 @@ type Event struct {
 	agent.Event
 }
 
-// hubSize is how many events a hub remembers.
-const hubSize = 8192
+// hubSize is how many events a hub remembers at most, and hubBytes how much text
+// they may hold together.
+const (
+	hubSize  = 8192
+	hubBytes = 32 << 20
+)
 
 // hub keeps the last events of a session. Publishing never waits for anybody:
-// readers have a place in the ring, and one that falls too far behind is told of
+// readers have a place of their own, and one that falls too far behind is told of
 // the gap.
 type hub struct {
 	mu     sync.Mutex
-	ring   []Event
+	events []Event
+	sizes  []int
+	bytes  int           // of all events
 	next   uint64        // number of the next event
 	wake   chan struct{} // closed at the next event
 	closed bool
@@ -42,7 +49,7 @@ type hub struct {
 }
 
 func newHub() *hub {
-	return &hub{ring: make([]Event, 0, 64), next: 1, wake: make(chan struct{})}
+	return &hub{next: 1, wake: make(chan struct{})}
 }
 
 func (h *hub) publish(e agent.Event) {
@@ -51,15 +58,48 @@ func (h *hub) publish(e agent.Event) {
 	if h.closed {
 		return
 	}
-	numbered := Event{h.next, e}
-	if len(h.ring) < hubSize {
-		h.ring = append(h.ring, numbered)
-	} else {
-		h.ring[(h.next-1)%hubSize] = numbered
-	}
+	size := sizeOf(e)
+	h.events, h.sizes = append(h.events, Event{h.next, e}), append(h.sizes, size)
+	h.bytes += size
 	h.next++
+	drop := 0
+	for len(h.events)-drop > hubSize || h.bytes > hubBytes && len(h.events)-drop > 1 {
+		h.bytes -= h.sizes[drop]
+		h.events[drop] = Event{} // let go of what it holds
+		drop++
+	}
+	h.events, h.sizes = h.events[drop:], h.sizes[drop:]
 	close(h.wake)
 	h.wake = make(chan struct{})
+}
+
+// sizeOf is about how many bytes an event keeps alive.
+func sizeOf(e agent.Event) int {
+	n := 256 + len(e.Args) + len(e.Reason) + len(e.Error)
+	add := func(c message.Content) {
+		for _, b := range c {
+			n += len(b.Text) + len(b.Thinking) + len(b.Data) + len(b.Arguments) + len(b.Raw)
+		}
+	}
+	if e.Message != nil {
+		add(message.ContentOf(e.Message))
+	}
+	for _, m := range e.ToolResults {
+		add(message.ContentOf(m))
+	}
+	for _, r := range []*agent.EventResult{e.Partial, e.Result} {
+		if r != nil {
+			add(r.Content)
+			n += len(r.Details)
+		}
+	}
+	if e.Update != nil {
+		n += len(e.Update.Delta)
+		if e.Update.Block != nil {
+			add(message.Content{*e.Update.Block})
+		}
+	}
+	return n
 }
 
 func (h *hub) close() {
@@ -72,12 +112,7 @@ func (h *hub) close() {
 }
 
 // oldest is the number of the oldest event that is still there.
-func (h *hub) oldest() uint64 {
-	if n := uint64(len(h.ring)); h.next > n {
-		return h.next - n
-	}
-	return 1
-}
+func (h *hub) oldest() uint64 { return h.next - uint64(len(h.events)) }
 
 // ErrEnded says that the session was closed and all its events were read.
 var ErrEnded = errors.New("the session was closed")
@@ -113,7 +148,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 			return Event{oldest - 1, agent.Event{Type: Gap}}, nil
 		}
 		if s.at < next {
-			e := s.h.ring[(s.at-1)%hubSize]
+			e := s.h.events[s.at-oldest]
 			s.at++
 			s.h.mu.Unlock()
 			return e, nil

@@ -3,10 +3,12 @@ package wrapper
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/message"
 	"go.uber.org/goleak"
 )
 
@@ -94,5 +96,24 @@ func TestWaitingReaders(t *testing.T) {
 	defer s.Close()
 	if _, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestHubIsBoundedInBytes: a few huge events push out the old ones, and the
+// newest is always there.
+func TestHubIsBoundedInBytes(t *testing.T) {
+	h := newHub()
+	big := agent.Event{Type: agent.ToolUpdate, Partial: &agent.EventResult{Content: message.Content{message.Text(strings.Repeat("x", 8<<20))}}}
+	for range 20 {
+		h.publish(big)
+	}
+	if h.bytes > hubBytes || len(h.events) == 0 || len(h.events) > 4 {
+		t.Errorf("%d events, %d bytes", len(h.events), h.bytes)
+	}
+	h.publish(agent.Event{Type: agent.ToolUpdate, Partial: &agent.EventResult{Content: message.Content{message.Text(strings.Repeat("x", 2*hubBytes))}}})
+	s := h.subscribe(21)
+	defer s.Close()
+	if e, err := s.Next(t.Context()); err != nil || e.Seq != 21 || e.Type != agent.ToolUpdate {
+		t.Errorf("the newest event: %d %s, %v", e.Seq, e.Type, err)
 	}
 }

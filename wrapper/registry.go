@@ -111,7 +111,7 @@ func (r *Registry) Create(ctx context.Context, n session.NewSession, wish OpenOp
 	}
 	key, err := RealPath(log.Path())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: create session: %w", log.Path(), err)
 	}
 	return r.start(ctx, key, wish, func() (*session.Session, error) { return log, nil })
 }
@@ -128,17 +128,19 @@ func (r *Registry) start(ctx context.Context, key string, wish OpenOptions, open
 			fresh := &slot{ready: make(chan struct{})}
 			r.live[key] = fresh
 			r.mu.Unlock()
-			return r.fill(key, fresh, wish, open)
+			return r.fill(ctx, key, fresh, wish, open)
 		}
 		closing := old.closing
+		if closing == nil && old.s != nil {
+			old.s.touch() // under r.mu: it must not be closed for idleness now
+		}
 		r.mu.Unlock()
 		if closing == nil {
-			select {
-			case <-old.ready:
-				return old.s, old.err
-			case <-ctx.Done():
-				return nil, ctx.Err()
+			s, again, err := r.join(ctx, old, wish)
+			if again {
+				continue
 			}
+			return s, err
 		}
 		select { // the new one starts when the old one has given the file back
 		case <-closing:
@@ -148,15 +150,41 @@ func (r *Registry) start(ctx context.Context, key string, wish OpenOptions, open
 	}
 }
 
-func (r *Registry) fill(key string, sl *slot, wish OpenOptions, open func() (*session.Session, error)) (*Session, error) {
+// join waits for a session that another caller started. again says that it has
+// to be started anew: its file cannot be gone on with.
+func (r *Registry) join(ctx context.Context, sl *slot, wish OpenOptions) (s *Session, again bool, err error) {
+	select {
+	case <-sl.ready:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	if sl.err != nil {
+		return nil, false, sl.err
+	}
+	if sl.s.broken.Load() {
+		_, err := r.release(sl.s, nil)
+		return nil, err == nil, err
+	}
+	if wish.Tools != nil {
+		if err := sl.s.request(ctx, *wish.Tools); err != nil {
+			return nil, false, err
+		}
+	}
+	return sl.s, false, nil
+}
+
+func (r *Registry) fill(ctx context.Context, key string, sl *slot, wish OpenOptions, open func() (*session.Session, error)) (*Session, error) {
 	log, err := open()
 	var s *Session
 	if err == nil {
-		if s, err = newSession(r.host, r.opts, log, wish); err != nil {
+		if s, err = newSession(ctx, r.host, r.opts, log, wish); err != nil {
 			_ = log.Close()
 		}
 	}
 	r.mu.Lock()
+	if s != nil {
+		s.key = key
+	}
 	sl.s, sl.err = s, err
 	if err != nil {
 		delete(r.live, key)
@@ -227,10 +255,7 @@ func (r *Registry) Release(s *Session) error {
 }
 
 func (r *Registry) release(s *Session, onlyIdle func() bool) (closed bool, err error) {
-	key, err := RealPath(s.Log().Path())
-	if err != nil {
-		return false, err
-	}
+	key := s.key // not the path as it resolves now: folders move
 	r.mu.Lock()
 	sl, ok := r.live[key]
 	if !ok || sl.s != s {

@@ -39,6 +39,7 @@ var (
 type Session struct {
 	host Host
 	opts Options
+	key  string // in the registry
 	log  *session.Session
 	hub  *hub
 	wish OpenOptions
@@ -55,9 +56,11 @@ type Session struct {
 	abort  context.CancelFunc
 	done   chan struct{} // closed when the running prompt has ended
 
-	used atomic.Int64 // Unix nanoseconds of the last use
-	life context.Context
-	end  context.CancelFunc
+	used   atomic.Int64 // Unix nanoseconds of the last use
+	broken atomic.Bool  // the file cannot be gone on with; it must be opened anew
+	told   int          // diagnostics that were told
+	life   context.Context
+	end    context.CancelFunc
 }
 
 // engine is what exists under one policy.
@@ -66,6 +69,7 @@ type engine struct {
 	chosen  Chosen
 	loop    *agent.Loop
 	cwd     string
+	adopted int // entries of other programs that it has seen
 }
 
 // OpenOptions are the wishes of whoever opens a session.
@@ -80,48 +84,59 @@ type OpenOptions struct {
 	Thinking string
 }
 
-func (o OpenOptions) request() policy.Request {
-	if o.Tools == nil {
-		return policy.Request{}
-	}
-	return policy.Request{Given: true, Tools: *o.Tools}
-}
-
 // newSession resolves the policy before anything is loaded, and records the
-// requested tools where they decide.
-func newSession(host Host, opts Options, log *session.Session, wish OpenOptions) (*Session, error) {
+// requested tools where they decide. Whatever would keep the session from
+// starting with them is found out first: a refusal records nothing.
+func newSession(ctx context.Context, host Host, opts Options, log *session.Session, wish OpenOptions) (*Session, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &Session{host: host, opts: opts, log: log, hub: newHub(), wish: wish, state: Ready, life: life, end: end}
 	s.touch()
+	s.told = len(log.Diagnostics())
 	s.cwd = WorkingFolder(log.Header().CWD, wish.CWD)
-	p, trail, err := s.resolve(wish.request())
+	p, trail, err := s.resolve(policy.Request{})
 	if err == nil {
 		err = p.Err()
-	}
-	if err == nil && p.Source.By == policy.ByRequest {
-		if err = s.record(*wish.Tools); err == nil {
-			p, trail, err = s.resolve(policy.Request{})
-		}
 	}
 	if err != nil {
 		end()
 		return nil, err
 	}
 	s.policy, s.trail = p, trail
+	if wish.Tools != nil {
+		if err := s.request(ctx, *wish.Tools); err != nil {
+			end()
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
-// record writes the requested tools down as the session's choice.
-func (s *Session) record(tools []string) error {
+// request asks for tools at a start. Where the file has its own choice it is an
+// error unless it is the same; where it has none they are recorded at once.
+func (s *Session) request(ctx context.Context, tools []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	sel, err := toolselect.Pin(tools...)
 	if err != nil {
 		return err
 	}
-	entry, err := sel.Payload()
-	if err != nil {
+	p, _, err := s.resolve(policy.Request{Given: true, Tools: sel.Tools()})
+	if err == nil {
+		err = p.Err()
+	}
+	if err != nil || p.Source.By != policy.ByRequest {
 		return err
 	}
-	_, err = s.log.Commit(entry)
+	if err := s.idle("a change of tools"); err != nil {
+		return err
+	}
+	if err := s.Folder().Err; err != nil {
+		return err
+	}
+	if _, err := s.pickModel(ctx, s.Folder().Path); err != nil {
+		return err
+	}
+	_, err = s.setTools(ctx, sel)
 	return err
 }
 
@@ -227,8 +242,9 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	}
 	text := strings.ToValidUTF8(in.Text, "\uFFFD")
 	accepted, err := s.engine.loop.Accept(&message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()})
+	s.tellNotes()
 	if err != nil {
-		return nil, err
+		return nil, s.note(err)
 	}
 	return s.start(accepted), nil
 }
@@ -245,17 +261,46 @@ func (s *Session) start(accepted agent.Accepted) *Turn {
 	loop := s.engine.loop
 	go func() {
 		defer abort()
-		t.err = loop.Run(run, accepted)
+		t.err = s.note(loop.Run(run, accepted))
 		s.log.Release()
 		s.touch()
-		s.setState(Ready, nil)
+		s.tellNotes()
 		if t.err != nil {
 			s.hub.publish(agent.Event{Type: PromptError, Error: t.err.Error()})
 		}
+		// Told before the next prompt can begin: its reader must not meet the end
+		// of this one.
+		s.st.Lock()
 		s.hub.publish(agent.Event{Type: PromptDone})
+		if s.state != Closed {
+			s.state, s.cause = Ready, nil
+		}
+		s.st.Unlock()
 		close(t.done)
 	}()
 	return t
+}
+
+// note marks the session as broken where its file cannot be gone on with; the
+// registry opens such a file anew.
+func (s *Session) note(err error) error {
+	if errors.Is(err, session.ErrReplaced) || errors.Is(err, session.ErrPoisoned) {
+		s.broken.Store(true)
+	}
+	return err
+}
+
+// tellNotes tells what was noticed about the file since the last time, such as
+// entries of another program.
+func (s *Session) tellNotes() {
+	diags := s.log.Diagnostics()
+	s.st.Lock()
+	from := min(s.told, len(diags))
+	s.told = len(diags)
+	s.st.Unlock()
+	for _, d := range diags[from:] {
+		s.hub.publish(agent.Event{Type: Notice, Reason: d.Text})
+	}
 }
 
 // idle refuses what cannot be done while a prompt runs or after the end.
