@@ -133,7 +133,7 @@ func ExampleRuntime_SetTools() {
 		log.Fatal(err)
 	}
 	for _, sel := range []toolselect.Selection{pin, pin, toolselect.ChatOnly(), toolselect.Clear()} {
-		c, err := rt.SetTools(ctx, s.Log().Path(), sel)
+		c, err := rt.SetTools(ctx, s.Log().Path(), sel, piweb.OpenOptions{})
 		if err != nil {
 			log.Fatal(err)
 		}

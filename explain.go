@@ -158,6 +158,17 @@ func readStep(s *session.Session, c *session.Context) (ReadStep, error) {
 	}, nil
 }
 
+// Decide resolves the policy of a session file, without loading anything. cwd
+// stands in for a folder that is gone.
+func (r *Runtime) Decide(path, cwd string) (policy.Policy, policy.Trail, error) {
+	s, err := session.Open(path, session.Options{})
+	if err != nil {
+		return policy.Policy{}, nil, err
+	}
+	defer s.Close()
+	return r.decide(s, wrapper.WorkingFolder(s.Header().CWD, cwd).Path)
+}
+
 func (r *Runtime) decide(s *session.Session, cwd string) (policy.Policy, policy.Trail, error) {
 	facts, err := policy.Gather(s)
 	if err != nil {

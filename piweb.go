@@ -129,12 +129,13 @@ func (r *Runtime) Create(ctx context.Context, cwd string, o OpenOptions) (*Sessi
 	return r.registry.Create(ctx, session.NewSession{Dir: dir, CWD: abs}, o)
 }
 
-// SetTools changes what the session of a file has chosen, live or not.
-func (r *Runtime) SetTools(ctx context.Context, path string, sel toolselect.Selection) (Changed, error) {
+// SetTools changes what the session of a file has chosen, live or not. Of the
+// options only CWD counts, for a session without a folder.
+func (r *Runtime) SetTools(ctx context.Context, path string, sel toolselect.Selection, o OpenOptions) (Changed, error) {
 	s, live := r.registry.Live(path)
 	if !live {
 		var err error
-		if s, err = r.Open(ctx, path, OpenOptions{}); err != nil {
+		if s, err = r.Open(ctx, path, OpenOptions{CWD: o.CWD}); err != nil {
 			return Changed{}, err
 		}
 		defer r.registry.Release(s)
@@ -150,8 +151,14 @@ func userHome(cfg Config) (string, error) {
 		return filepath.Abs(cfg.Home)
 	}
 	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("find the home folder: %w", err)
+	if err != nil && cfg.AgentDir == "" {
+		lookup := cfg.Lookup
+		if lookup == nil {
+			lookup = os.LookupEnv
+		}
+		if dir, ok := lookup(config.EnvAgentDir); !ok || dir == "" {
+			return "", fmt.Errorf("find the home folder: %w; set $HOME, or name the agent directory with $%s", err, config.EnvAgentDir)
+		}
 	}
-	return home, nil
+	return home, nil // "" where there is none: nothing of ours needs it then
 }

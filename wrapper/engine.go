@@ -31,11 +31,11 @@ func WorkingFolder(header, asked string) Folder {
 	if isDir(header) && filepath.IsAbs(header) {
 		f.Path = header
 		if abs, err := filepath.Abs(asked); asked != "" && err == nil && abs != filepath.Clean(header) {
-			f.Warning = fmt.Sprintf("the session works in %s, as its file says; a folder is chosen only for a session whose own is gone", header)
+			f.Warning = fmt.Sprintf("the session works in %q, as its file says; a folder is chosen only for a session whose own is gone", header)
 		}
 		return f
 	}
-	what := fmt.Sprintf("the folder %s of the session is not there", header)
+	what := fmt.Sprintf("the folder %q of the session is not there", header)
 	if header == "" {
 		what = "the session names no working folder"
 	}
@@ -45,11 +45,11 @@ func WorkingFolder(header, asked string) Folder {
 	}
 	abs, err := filepath.Abs(asked)
 	if err != nil || !isDir(abs) {
-		f.Err = fmt.Errorf("%w: %s, and %s is no folder either", ErrFolder, what, asked)
+		f.Err = fmt.Errorf("%w: %s, and %q is no folder either", ErrFolder, what, asked)
 		return f
 	}
 	f.Path = abs
-	f.Warning = fmt.Sprintf("%s; it works in %s", what, abs)
+	f.Warning = fmt.Sprintf("%s; it works in %q", what, abs)
 	return f
 }
 

@@ -103,7 +103,7 @@ func adopt(log *session.Session, cwd string) error {
 // Create makes a live session without a file yet.
 func (r *Registry) Create(ctx context.Context, n session.NewSession, wish OpenOptions) (*Session, error) {
 	if !isDir(n.CWD) {
-		return nil, fmt.Errorf("%w: %s is no folder", ErrFolder, n.CWD)
+		return nil, fmt.Errorf("%w: %q is no folder", ErrFolder, n.CWD)
 	}
 	log, err := session.Create(n, r.opts.Session)
 	if err != nil {

@@ -37,7 +37,6 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&verify, "verify", false, "hold the receipts of the file against the file")
 	cmd.Flags().StringVar(&o.CWD, "cwd", "", "folder to work in where the session's own is gone")
 	cmd.Flags().StringVar(&o.Model, "model", "", "ask about this model instead of the session's")
-	a.addJSON(cmd, "print a JSON object")
 	return cmd
 }
 
@@ -79,7 +78,7 @@ func (a *app) verify(x *piweb.Explanation) error {
 }
 
 func (a *app) line(key, format string, args ...any) {
-	a.printf("  %-10s%s\n", key, printable(fmt.Sprintf(format, args...)))
+	a.printf("  %-10s%s\n", key, oneLine(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) printRead(r piweb.ReadStep) {

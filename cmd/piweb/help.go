@@ -83,6 +83,5 @@ func (a *app) versionCommand() *cobra.Command {
 			return nil
 		},
 	}
-	a.addJSON(cmd, "print a JSON object")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent/model"
@@ -26,8 +27,9 @@ func main() {
 
 // app is one run of the program.
 type app struct {
-	stdin    io.Reader
-	out, err io.Writer
+	stdin io.Reader
+	out   *watched
+	err   io.Writer
 
 	agentDir   string
 	sessionDir string
@@ -36,13 +38,17 @@ type app struct {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, out: stdout, err: stderr}
+	out := &watched{w: stdout}
+	a := &app{stdin: stdin, out: out, err: stderr, json: asksJSON(args)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the output could not be written: %w", out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -66,6 +72,7 @@ func (a *app) root() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.welcome(cmd.Context()) },
 	}
 	root.PersistentFlags().StringVar(&a.agentDir, "agent-dir", "", "pi's agent directory (default $PI_CODING_AGENT_DIR, else ~/.pi/agent)")
+	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "speak JSON: results, events and errors")
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.explainCommand(), a.versionCommand())
@@ -105,19 +112,32 @@ func wantArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// addJSON gives a command the flag --json.
-func (a *app) addJSON(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&a.json, "json", false, what)
+// asksJSON looks for --json before the flags are parsed, so that an error of the
+// command line itself is told in JSON too.
+func asksJSON(args []string) bool {
+	for _, arg := range args {
+		if arg == "--" {
+			return false
+		}
+		if arg == "--json" || arg == "--json=true" {
+			return true
+		}
+	}
+	return false
 }
 
-// cwd is where the program was started.
+// cwd is the folder that the program was started in, without links, as pi sees
+// it: both keep the sessions of a project in a folder named after it.
 func cwd() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
 	return dir
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
-func (a *app) notef(format string, args ...any)  { fmt.Fprintf(a.err, format, args...) }
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, clean(args)...) }
+func (a *app) notef(format string, args ...any)  { fmt.Fprintf(a.err, format, clean(args)...) }

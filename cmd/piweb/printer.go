@@ -19,7 +19,7 @@ type printer struct {
 	dirty   bool        // the last line of the answer is open
 	aborted bool
 	failure string
-	header  bool
+	lost    bool // deltas of this message did not come
 }
 
 func newPrinter(a *app, s *piweb.Session) *printer {
@@ -38,24 +38,26 @@ func (p *printer) print(e wrapper.Event) {
 	}
 	switch e.Type {
 	case agent.MessageStart:
-		p.shown = map[int]int{}
+		p.shown, p.lost = map[int]int{}, false
 	case agent.MessageEvent:
-		if e.Update.Type == "text_delta" {
+		if e.Update.Type == "text_delta" && !p.lost {
 			p.text(e.Update.ContentIndex, e.Update.Delta)
 		}
 	case agent.MessageEnd:
 		p.rest(e.Message)
 	case agent.ToolStart:
 		p.endLine()
-		p.a.notef("• %s %s\n", e.ToolName, clip(string(e.Args), 100))
+		p.a.notef("• %s %s\n", oneLine(e.ToolName), clip(string(e.Args), 100))
 	case agent.ToolEnd:
 		if e.IsError {
 			p.a.notef("  failed: %s\n", clip(e.Result.Content.PlainText(), 200))
 		}
 	case wrapper.Notice, wrapper.EngineSwapped:
-		p.a.notef("note: %s\n", e.Reason)
+		p.a.notef("note: %s\n", oneLine(e.Reason))
 	case wrapper.Gap:
-		p.a.notef("note: some events were lost here; the session file has everything\n")
+		p.lost = true
+		p.endLine()
+		p.a.notef("note: this terminal was too slow; the message is printed again as a whole\n")
 	}
 }
 
@@ -89,6 +91,9 @@ func (p *printer) rest(m message.Message) {
 		return
 	}
 	for i, b := range a.Content {
+		if p.lost {
+			p.shown[i] = 0
+		}
 		if b.Type == message.TypeText && p.shown[i] < len(b.Text) {
 			p.text(i, b.Text[p.shown[i]:])
 		}
@@ -111,5 +116,5 @@ func (p *printer) finish() {
 	if p.aborted {
 		p.a.notef("stopped; what came so far is kept\n")
 	}
-	p.a.notef("session %s\n", p.s.Log().Path())
+	p.a.notef("session %s\n", oneLine(p.s.Log().Path()))
 }

@@ -55,7 +55,7 @@ var table = []struct {
 	{session.ErrNotSession, problem{"NOT_A_SESSION", exitNotFound}},
 	{catalog.ErrAmbiguous, problem{"AMBIGUOUS", exitNotFound}},
 	{catalog.ErrNone, problem{"NOT_FOUND", exitNotFound}},
-	{fs.ErrNotExist, problem{"NOT_FOUND", exitNotFound}},
+	{session.ErrNoFile, problem{"NOT_FOUND", exitNotFound}},
 	{fs.ErrPermission, problem{"NO_PERMISSION", exitFailed}},
 }
 
@@ -78,6 +78,10 @@ type silent struct{ error }
 func (s silent) Unwrap() error { return s.error }
 
 func classify(err error) problem {
+	var by *stoppedBy
+	if errors.As(err, &by) {
+		return problem{"ABORTED", by.code()}
+	}
 	var u usageError
 	if errors.As(err, &u) || strings.HasPrefix(err.Error(), "unknown command") {
 		return problem{"USAGE", exitUsage}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/piweb-go/piweb"
@@ -18,7 +19,7 @@ import (
 // runFlags are the wishes of one `piweb run`.
 type runFlags struct {
 	session, cwd, model, thinking string
-	fresh                         bool
+	fresh, named                  bool
 	choice                        choice
 }
 
@@ -28,9 +29,10 @@ func (a *app) runCommand() *cobra.Command {
 		Use: "run [PROMPT]", Short: "Send a prompt and print the answer", Long: helpRun,
 		Example: "  piweb run \"what is in this folder?\"\n" +
 			"  piweb run --session 01a22868 \"what did we decide?\"\n" +
-			"  git diff | piweb run --tools read \"review this\"\n" +
+			"  git diff | piweb run --tools read \"review this\" -\n" +
 			"  piweb run --chat-only --json \"hello\"",
 		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
+			f.named = cmd.Flags().Changed("session")
 			return a.runPrompt(cmd.Context(), rt, &f, args)
 		}),
 	}
@@ -40,8 +42,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.StringVar(&f.cwd, "cwd", "", "working folder of a new session, or of one whose own is gone (default: here)")
 	fl.StringVar(&f.model, "model", "", "the model, as PROVIDER/ID or ID; "+piweb.OfflineModel+" needs nothing")
 	fl.StringVar(&f.thinking, "thinking", "", "the thinking level: off, minimal, low, medium, high, xhigh or max")
-	f.choice.addTo(cmd, "tools", "the tools of a new session, comma-separated")
-	a.addJSON(cmd, "print one event per line")
+	f.choice.addTo(cmd, "tools", "the tools to ask for, comma-separated; recorded where nothing was chosen")
 	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSessions)
 	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
 	return cmd
@@ -61,7 +62,10 @@ func (a *app) completeModels(*cobra.Command, []string, string) ([]string, cobra.
 }
 
 func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, args []string) error {
-	if f.session != "" && f.fresh {
+	if f.named && f.session == "" {
+		return usage("--session is empty; name a session, or leave the flag out for a new one")
+	}
+	if f.named && f.fresh {
 		return usage("--session goes on with a session and --new starts one; name one of them")
 	}
 	if err := piweb.CheckThinking(f.thinking); err != nil {
@@ -76,19 +80,21 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 		return err
 	}
 	for _, p := range rt.Problems(s.Folder().Path) {
-		a.notef("note: %s\n", printable(p))
+		a.notef("note: %s\n", oneLine(p))
 	}
 	return a.converse(ctx, s, text)
 }
 
-// promptText puts argument and standard input together.
+// promptText is the argument; where it is missing, or ends in "-", standard input
+// is read too. It is not read otherwise: a pipe that nobody closes would hold the
+// program up, and a script's own input would be eaten.
 func (a *app) promptText(args []string) (string, error) {
-	text := strings.Join(args, " ")
-	fromInput := text == "-"
-	if fromInput {
-		text = ""
+	reads := len(args) == 0 && !a.terminal()
+	if n := len(args); n > 0 && args[n-1] == "-" {
+		args, reads = args[:n-1], true
 	}
-	if fromInput || a.piped() {
+	text := strings.Join(args, " ")
+	if reads {
 		const limit = 16 << 20 // bytes of piped input
 		data, err := io.ReadAll(io.LimitReader(a.stdin, limit+1))
 		if err != nil {
@@ -102,19 +108,19 @@ func (a *app) promptText(args []string) (string, error) {
 		}
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", fmt.Errorf("%w; give it as argument or on standard input: piweb run \"…\"", wrapper.ErrEmpty)
+		return "", fmt.Errorf("%w; give it as argument, or with - on standard input: piweb run \"…\"", wrapper.ErrEmpty)
 	}
 	return text, nil
 }
 
-// piped tells whether something was put into standard input.
-func (a *app) piped() bool {
+// terminal tells whether a person would have to type the input.
+func (a *app) terminal() bool {
 	f, ok := a.stdin.(*os.File)
 	if !ok {
-		return a.stdin != nil
+		return false
 	}
 	info, err := f.Stat()
-	return err == nil && (info.Mode()&os.ModeNamedPipe != 0 || info.Mode().IsRegular())
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
 }
 
 func openSession(ctx context.Context, rt *piweb.Runtime, f *runFlags) (*piweb.Session, error) {
@@ -125,6 +131,9 @@ func openSession(ctx context.Context, rt *piweb.Runtime, f *runFlags) (*piweb.Se
 	}
 	if given {
 		o.Tools = &tools
+	}
+	if f.named && f.choice.preset == string(toolselect.PresetConfigured) {
+		return nil, usage("--preset configured is for a new session; `piweb tools %s --clear` takes a choice back", f.session)
 	}
 	if f.session == "" {
 		dir := f.cwd
@@ -141,58 +150,64 @@ func openSession(ctx context.Context, rt *piweb.Runtime, f *runFlags) (*piweb.Se
 	return rt.Open(ctx, path, o)
 }
 
-// converse sends one prompt and prints what happens. The first Ctrl-C stops the
-// run and keeps what came; the second ends the program as usual.
+// stopSignals stop a run as pi does: what came is kept. A second one ends the
+// program at once.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
+// converse sends one prompt and prints what happens.
 func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt)
-	defer signal.Stop(signals)
 	// A reader that went away, as in `piweb run … | head`, must not kill the
 	// program in the middle of a record: the write fails, and the run is stopped.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	out := &watched{w: a.out}
-	a.out = out
 
-	if warning := s.Folder().Warning; warning != "" {
-		a.notef("note: %s\n", warning)
-	}
-	sub := s.Subscribe(0)
-	defer sub.Close()
-	turn, err := s.Prompt(ctx, piweb.Input{Text: text})
-	if err != nil {
-		return err
-	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, stopSignals...)
+	defer signal.Stop(signals)
+	asking, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	done := make(chan struct{})
 	defer close(done)
+	var stopped atomic.Pointer[stoppedBy]
 	go func() {
 		select {
-		case <-signals:
+		case sig := <-signals:
 			signal.Stop(signals) // the next one is the system's
+			by := &stoppedBy{sig}
+			stopped.Store(by)
+			giveUp(by)
 			s.Abort()
 		case <-done:
 		}
 	}()
-	p := newPrinter(a, s)
-	for {
-		e, err := sub.Next(ctx)
-		if err != nil {
-			return err
-		}
-		p.print(e)
-		if out.failed() {
-			s.Abort()
-		}
-		if e.Type == wrapper.PromptDone {
-			break
-		}
+
+	if warning := s.Folder().Warning; warning != "" {
+		a.notef("note: %s\n", oneLine(warning))
+	}
+	sub := s.Subscribe(0)
+	defer sub.Close()
+	turn, err := s.Prompt(asking, piweb.Input{Text: text})
+	if by := stopped.Load(); err != nil && by != nil {
+		return by
+	}
+	if err != nil {
+		return err
+	}
+	if stopped.Load() != nil {
+		s.Abort() // it came while the prompt was accepted
+	}
+	p, err := a.follow(ctx, s, sub)
+	if err != nil {
+		return err
 	}
 	if err := turn.Wait(ctx); err != nil {
 		return err
 	}
 	p.finish()
 	switch {
+	case p.aborted && stopped.Load() != nil:
+		return silent{stopped.Load()}
 	case p.aborted:
 		return silent{errAborted}
 	case p.failure != "":
@@ -201,22 +216,36 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	return nil
 }
 
-// watched is an output that remembers that it failed.
-type watched struct {
-	w   io.Writer
-	err error
-}
-
-func (w *watched) Write(p []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
+// follow prints the events of a prompt up to its end.
+func (a *app) follow(ctx context.Context, s *piweb.Session, sub *wrapper.Subscription) (*printer, error) {
+	p := newPrinter(a, s)
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return p, err
+		}
+		p.print(e)
+		if a.out.failed() {
+			s.Abort()
+		}
+		if e.Type == wrapper.PromptDone {
+			return p, nil
+		}
 	}
-	n, err := w.w.Write(p)
-	w.err = err
-	return n, err
 }
 
-func (w *watched) failed() bool { return w.err != nil }
+// stoppedBy is the end by a signal.
+type stoppedBy struct{ sig os.Signal }
+
+func (s *stoppedBy) Error() string { return "stopped by a signal: " + s.sig.String() }
+
+// code is the exit code that a shell expects.
+func (s *stoppedBy) code() int {
+	if n, ok := s.sig.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return exitAborted
+}
 
 // failed reports an answer that the model did not give. The events said it
 // already where the command speaks JSON.

@@ -22,7 +22,6 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Example: "  piweb sessions list\n  piweb sessions list --session-dir ./kept --json",
 		RunE:    a.withRuntime(a.list),
 	}
-	a.addJSON(list, "print a JSON array")
 	show := &cobra.Command{
 		Use: "show ID|FILE", Short: "Show one session: its branch and what the model is shown of it",
 		Args:              wantArgs(1, "one session: an id, the beginning of one, or a file"),
@@ -30,7 +29,6 @@ func (a *app) sessionsCommand() *cobra.Command {
 		RunE:              a.withRuntime(a.show),
 		ValidArgsFunction: a.completeSessions,
 	}
-	a.addJSON(show, "print a JSON object")
 	demo := &cobra.Command{
 		Use: "demo [DIR]", Short: "Write a small project and a session of each kind to try", Long: helpDemo,
 		Args: cobra.MaximumNArgs(1), RunE: a.withRuntime(a.demo),
@@ -71,11 +69,12 @@ func (a *app) printInfos(infos []catalog.Info) {
 		if tools == "unset" || tools == "cleared" {
 			tools = "by settings"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", cmp.Or(shortID(i.ID), "(none)"), ago(i.Modified), i.Messages, tools, cmp.Or(i.CWD, "(none)"), clip(title, 50))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", oneLine(cmp.Or(shortID(i.ID), "(none)")), ago(i.Modified), i.Messages,
+			oneLine(tools), oneLine(cmp.Or(i.CWD, "(none)")), clip(title, 50))
 	}
 	_ = w.Flush()
 	for _, i := range bad {
-		a.printf("not readable: %s\n", i.Problem)
+		a.printf("not readable: %s\n", oneLine(i.Problem))
 	}
 }
 
@@ -102,30 +101,6 @@ func ago(t time.Time) string {
 		return fmt.Sprintf("%d h ago", int(d.Hours()))
 	}
 	return t.Local().Format("2006-01-02")
-}
-
-// clip makes one short line of a text, without cutting a character.
-func clip(s string, n int) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
-}
-
-// printable takes control characters out of text that others wrote, so that a
-// session file cannot steer the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r >= 0x7f && r <= 0x9f:
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }
 
 // shown is what `sessions show --json` prints.
@@ -192,11 +167,13 @@ func readShown(path string) (*shown, error) {
 }
 
 func (a *app) printShown(v *shown) {
-	a.printf("%s\n", cmp.Or(v.Name, "(no name)"))
-	a.printf("  file      %s\n  id        %s\n  folder    %s\n", v.Path, cmp.Or(v.ID, "(none yet)"), cmp.Or(v.CWD, "(none)"))
-	a.printf("  entries   %d, %d of them on the branch to the leaf %s\n", v.Entries, len(v.Branch), cmp.Or(string(v.Leaf), "(none)"))
+	a.printf("%s\n", oneLine(cmp.Or(v.Name, "(no name)")))
+	a.line("file", "%s", v.Path)
+	a.line("id", "%s", cmp.Or(v.ID, "(none yet)"))
+	a.line("folder", "%s", cmp.Or(v.CWD, "(none)"))
+	a.line("entries", "%d, %d of them on the branch to the leaf %s", v.Entries, len(v.Branch), cmp.Or(string(v.Leaf), "(none)"))
 	if v.Model != nil {
-		a.printf("  model     %s/%s, thinking %s\n", v.Model.Provider, v.Model.ModelID, v.ThinkingLevel)
+		a.line("model", "%s/%s, thinking %s", v.Model.Provider, v.Model.ModelID, v.ThinkingLevel)
 	}
 	a.printDiagnostics(v.Diagnostics)
 	if len(v.Context) > 0 {
@@ -206,7 +183,7 @@ func (a *app) printShown(v *shown) {
 		if m.Role == message.RoleSystem {
 			continue
 		}
-		a.printf("\n%s  %s\n%s\n", m.Role, m.ID, indent(printable(m.Text)))
+		a.printf("\n%s  %s\n%s\n", oneLine(string(m.Role)), oneLine(string(m.ID)), indent(printable(m.Text)))
 	}
 }
 
@@ -216,18 +193,8 @@ func (a *app) printDiagnostics(diags []session.Diagnostic) {
 		if d.Line > 0 {
 			where = fmt.Sprintf("line %d: ", d.Line)
 		}
-		a.printf("  note      %s%s\n", where, printable(d.Text))
+		a.line("note", "%s%s", where, d.Text)
 	}
-}
-
-func indent(s string) string {
-	const maxLines = 20
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) > maxLines {
-		more := len(lines) - maxLines
-		lines = append(lines[:maxLines], fmt.Sprintf("… %d more lines (--json prints all)", more))
-	}
-	return "  " + strings.Join(lines, "\n  ")
 }
 
 // completeSessions offers the ids of sessions to the shell.

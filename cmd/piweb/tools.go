@@ -5,12 +5,14 @@ import (
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
 	var c choice
+	var o piweb.OpenOptions
 	cmd := &cobra.Command{
 		Use: "tools ID|FILE", Short: "Show or change which tools a session has", Long: helpTools,
 		Args: wantArgs(1, "one session: an id, the beginning of one, or a file"),
@@ -18,12 +20,12 @@ func (a *app) toolsCommand() *cobra.Command {
 			"  piweb tools 01a22868 --preset read-only\n  piweb tools ./session.jsonl --chat-only\n  piweb tools 01a22868 --clear",
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
-			return a.tools(cmd, rt, args[0], &c)
+			return a.tools(cmd, rt, args[0], &c, o)
 		}),
 	}
 	c.addTo(cmd, "set", "exactly these built-in tools, comma-separated")
+	cmd.Flags().StringVar(&o.CWD, "cwd", "", "working folder of an empty file, or of a session whose own is gone")
 	cmd.Flags().BoolVar(&c.clear, "clear", false, "take the choice back: the settings decide")
-	a.addJSON(cmd, "print a JSON object")
 	return cmd
 }
 
@@ -40,7 +42,7 @@ type toolsAnswer struct {
 	Trail     policy.Trail  `json:"trail"`
 }
 
-func (a *app) tools(cmd *cobra.Command, rt *piweb.Runtime, ref string, c *choice) error {
+func (a *app) tools(cmd *cobra.Command, rt *piweb.Runtime, ref string, c *choice, o piweb.OpenOptions) error {
 	sel, given, err := c.selection()
 	if err != nil {
 		return err
@@ -51,23 +53,22 @@ func (a *app) tools(cmd *cobra.Command, rt *piweb.Runtime, ref string, c *choice
 	}
 	var ans toolsAnswer
 	if given {
-		changed, err := rt.SetTools(cmd.Context(), path, sel)
+		changed, err := rt.SetTools(cmd.Context(), path, sel, o)
 		if err != nil {
 			return err
 		}
 		ans = answerOf(changed.Policy, changed.Trail)
 		ans.Changed, ans.Recreated = changed.Appended, changed.Recreated
 	} else {
-		x, err := rt.Explain(cmd.Context(), path, piweb.ExplainOptions{})
+		p, trail, err := rt.Decide(path, o.CWD)
 		if err != nil {
 			return err
 		}
-		ans = toolsAnswer{Kind: x.Decide.Kind, Source: x.Decide.Source, Tools: x.Decide.Tools,
-			Preset: string(toolselect.PresetOf(x.Decide.Tools)), Trail: x.Decide.Trail}
+		ans = answerOf(p, trail)
 	}
 	ans.Path = path
-	if v, err := readShown(path); err == nil {
-		ans.SessionID = v.ID
+	if h, err := session.ReadHeader(path); err == nil {
+		ans.SessionID = h.ID
 	}
 	if a.json {
 		return a.printJSON(ans)
@@ -114,8 +115,12 @@ func toolWords(tools []string) string {
 
 func indentTrail(t policy.Trail) string {
 	var b strings.Builder
-	for line := range strings.Lines(t.String()) {
-		b.WriteString("  " + printable(line))
+	for _, s := range t {
+		mark := "  "
+		if s.Decided {
+			mark = "→ "
+		}
+		b.WriteString("  " + mark + oneLine(string(s.By)+": "+s.Text) + "\n")
 	}
 	return b.String()
 }

@@ -58,7 +58,7 @@ func Files(root string) ([]string, error) {
 	var files []string
 	for _, d := range top {
 		path := filepath.Join(root, d.Name())
-		if isSession(d) {
+		if isSession(path, d) {
 			files = append(files, path)
 			continue
 		}
@@ -67,16 +67,25 @@ func Files(root string) ([]string, error) {
 			continue
 		}
 		for _, d := range inner {
-			if isSession(d) {
-				files = append(files, filepath.Join(path, d.Name()))
+			if inside := filepath.Join(path, d.Name()); isSession(inside, d) {
+				files = append(files, inside)
 			}
 		}
 	}
 	return files, nil
 }
 
-func isSession(d os.DirEntry) bool {
-	return !d.IsDir() && strings.HasSuffix(d.Name(), ".jsonl") && !strings.HasPrefix(d.Name(), ".")
+// isSession tells by its name and kind whether a file may be a session. Links
+// are followed: people keep sessions behind them.
+func isSession(path string, d os.DirEntry) bool {
+	if !strings.HasSuffix(d.Name(), ".jsonl") || strings.HasPrefix(d.Name(), ".") {
+		return false
+	}
+	if d.Type()&os.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // List reads all sessions of a root, the newest first; what could not be read
