@@ -123,6 +123,15 @@ func (r *Runtime) Explain(ctx context.Context, path string, o ExplainOptions) (*
 		return nil, err
 	}
 	defer s.Close()
+	return r.explain(ctx, s, wrapper.WorkingFolder(s.Header().CWD, o.CWD), o)
+}
+
+// ExplainLive explains a live session, also one that has no file yet.
+func (r *Runtime) ExplainLive(ctx context.Context, s *Session, o ExplainOptions) (*Explanation, error) {
+	return r.explain(ctx, s.Log(), s.Folder(), o)
+}
+
+func (r *Runtime) explain(ctx context.Context, s *session.Session, folder wrapper.Folder, o ExplainOptions) (*Explanation, error) {
 	c, err := s.Context()
 	if err != nil {
 		return nil, err
@@ -131,7 +140,6 @@ func (r *Runtime) Explain(ctx context.Context, path string, o ExplainOptions) (*
 	if x.Read, err = readStep(s, c); err != nil {
 		return nil, err
 	}
-	folder := wrapper.WorkingFolder(s.Header().CWD, o.CWD)
 	p, trail, err := r.decide(s, folder.Path)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 )
 
 // host gives live sessions their settings, texts, tools and models. It reads the
-// configuration anew for every question, so that an edit counts from the next
-// prompt on.
+// configuration anew for every question and keeps nothing; how long an answer
+// holds is up to the session that asked.
 type host struct {
 	agentDir   string
 	home       string

@@ -143,6 +143,12 @@ func (r *Runtime) SetTools(ctx context.Context, path string, sel toolselect.Sele
 	return s.SetTools(ctx, sel)
 }
 
+// Live returns the live session of a file, if there is one, and starts nothing.
+func (r *Runtime) Live(path string) (*Session, bool) { return r.registry.Live(path) }
+
+// LiveSessions lists the live sessions.
+func (r *Runtime) LiveSessions() []*Session { return r.registry.Sessions() }
+
 // Release closes a live session and gives its file back.
 func (r *Runtime) Release(s *Session) error { return r.registry.Release(s) }
 

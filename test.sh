@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test of the project. Needs Go and git, nothing else.
+# Runs the tests of the project. Needs Go and git, nothing else.
 #
 #   ./test.sh              format, vet, builds for three systems, tests with -race
 #   ./test.sh --interop    also the checks against real pi (needs npm)

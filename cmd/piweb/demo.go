@@ -44,29 +44,51 @@ func (a *app) demo(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeProject(dir); err != nil {
+	made, err := makeDemos(cmd.Context(), rt, dir)
+	if err != nil {
 		return err
 	}
-	a.printf("The project is in %s.\n\n", dir)
-	var first string
-	for _, d := range demoSessions() {
-		s, err := makeDemo(cmd.Context(), rt, dir, d)
-		if err != nil {
-			return fmt.Errorf("make the session %q: %w", d.name, err)
+	if a.json {
+		ids := []string{}
+		for _, s := range made {
+			ids = append(ids, s.ID())
 		}
-		a.printf("  %s  %s\n", shortID(s.ID()), d.name)
-		first = shortID(s.ID())
+		return a.printJSON(map[string]any{"cwd": dir, "sessions": ids})
+	}
+	a.printf("The project is in %s.\n\n", dir)
+	var last string
+	for i, s := range made {
+		last = shortID(s.ID())
+		a.printf("  %s  %s\n", last, demoSessions()[i].name)
 	}
 	a.printf("\nThey are made with the offline model, which is no real model. Try:\n\n")
-	a.printf("  piweb sessions list\n  piweb explain %s\n  piweb run --session %s \"read greet.go\"\n  piweb tools %s --set read\n", first, first, first)
+	a.printf("  piweb sessions list\n  piweb explain %s\n  piweb run --session %s \"read greet.go\"\n  piweb tools %s --set read\n", last, last, last)
 	return nil
 }
+
+// makeDemos writes the project into a new folder and makes its sessions.
+func makeDemos(ctx context.Context, rt *piweb.Runtime, dir string) ([]*piweb.Session, error) {
+	if err := writeProject(dir); err != nil {
+		return nil, err
+	}
+	var made []*piweb.Session
+	for _, d := range demoSessions() {
+		s, err := makeDemo(ctx, rt, dir, d)
+		if err != nil {
+			return made, fmt.Errorf("make the session %q: %w", d.name, err)
+		}
+		made = append(made, s)
+	}
+	return made, nil
+}
+
+var errDemoThere = errors.New("the folder exists already and was left alone")
 
 // writeProject copies the demo project into a new folder.
 func writeProject(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s exists already and was left alone; name another folder: piweb sessions demo DIR", dir)
+			return fmt.Errorf("%s: %w; name another folder: piweb sessions demo DIR", dir, errDemoThere)
 		}
 		return fmt.Errorf("make the demo project: %w", err)
 	}

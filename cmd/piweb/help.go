@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"runtime/debug"
 
+	"github.com/piweb-go/piweb/session/catalog"
 	"github.com/spf13/cobra"
 )
 
@@ -22,34 +24,42 @@ var (
 	helpTools string
 	//go:embed help/explain.md
 	helpExplain string
+	//go:embed help/serve.md
+	helpServe string
 	//go:embed help/demo.md
 	helpDemo string
 )
 
-// welcome is what the program says without a command.
+// welcome is what the program does without a command: it says what it is, what
+// there is, and serves the page.
 func (a *app) welcome(ctx context.Context) error {
 	rt, err := a.runtime()
 	if err != nil {
 		return err
 	}
-	defer rt.Close()
 	infos, err := rt.Sessions(ctx, cwd())
-	if err != nil {
+	if err = errors.Join(err, rt.Close()); err != nil {
 		return err
 	}
-	a.printf("%s\n", helpRoot)
+	if !a.json {
+		a.printf("%s\n", helpRoot)
+		a.printWelcome(rt.SessionRoot(cwd()).Dir, infos)
+		a.printf("\n`piweb --help` lists the commands.\n\n")
+	}
+	return a.serve(ctx, serveFlags{port: defaultPort}, false)
+}
+
+func (a *app) printWelcome(dir string, infos []catalog.Info) {
 	if len(infos) == 0 {
-		a.printf("There are no sessions in %s yet. To try it without an account, a key or a network:\n\n", rt.SessionRoot(cwd()).Dir)
+		a.printf("There are no sessions in %s yet. To try it without an account, a key or a network:\n\n", oneLine(dir))
 		a.printf("  piweb sessions demo                   write a small project and a session of each kind\n")
 		a.printf("  piweb run \"what is in this folder?\"   start a session here\n")
-	} else {
-		a.printf("%d sessions are in %s. The newest:\n\n", len(infos), rt.SessionRoot(cwd()).Dir)
-		a.printInfos(infos[:min(len(infos), 5)])
-		a.printf("\n  piweb explain %s   what it may do, and why\n", shortID(infos[0].ID))
-		a.printf("  piweb run --session %s \"…\"   go on with it\n", shortID(infos[0].ID))
+		return
 	}
-	a.printf("\n`piweb --help` lists the commands.\n")
-	return nil
+	a.printf("%d sessions are in %s. The newest:\n\n", len(infos), oneLine(dir))
+	a.printInfos(infos[:min(len(infos), 5)])
+	a.printf("\n  piweb explain %s   what it may do, and why\n", oneLine(shortID(infos[0].ID)))
+	a.printf("  piweb run --session %s \"…\"   go on with it\n", oneLine(shortID(infos[0].ID)))
 }
 
 // version is set by the linker for releases.
@@ -59,20 +69,7 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Say which piweb this is", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v, revision := version, ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				if v == "" {
-					v = info.Main.Version
-				}
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						revision = s.Value
-					}
-				}
-			}
-			if v == "" {
-				v = "(devel)"
-			}
+			v, revision := buildVersion()
 			if a.json {
 				return a.printJSON(map[string]string{"version": v, "revision": revision})
 			}
@@ -84,4 +81,28 @@ func (a *app) versionCommand() *cobra.Command {
 		},
 	}
 	return cmd
+}
+
+// buildVersion is the version and the revision that the binary was built from.
+func buildVersion() (v, revision string) {
+	v = version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v == "" {
+			v = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	if v == "" {
+		v = "(devel)"
+	}
+	return v, revision
+}
+
+func versionText() string {
+	v, _ := buildVersion()
+	return v
 }

@@ -75,14 +75,14 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "speak JSON: results, events and errors")
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
-	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.explainCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.explainCommand(), a.versionCommand())
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + helpExitCodes)
 	return root
 }
 
 // runtime opens the library as the flags say.
 func (a *app) runtime() (*piweb.Runtime, error) {
-	return piweb.New(piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers()})
+	return piweb.New(piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: idleTimeout})
 }
 
 // providers are the wires that this program speaks.

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return errors.Join(err, os.MkdirAll(home, 0o755))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "snap": snap, "same": same, "waitfor": waitFor, "copycase": copyCase, "jsonhas": jsonHas, "session": findSession, "sed": replace,
+			"exits": exits, "snap": snap, "same": same, "waitfor": waitFor, "copycase": copyCase, "jsonhas": jsonHas, "session": findSession, "sed": replace, "serve": serve,
 		},
 	})
 }
@@ -170,4 +175,71 @@ func replace(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s does not hold %q", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(data, args[1], args[2])), 0o644))
+}
+
+// serve starts a command that serves, opens the link that it prints as a browser
+// would, asks for the list of sessions, and ends it by Ctrl-C: serve NAME COMMAND …
+// The output is left in NAME.out, the list in NAME.json.
+func serve(ts *testscript.TestScript, _ bool, args []string) {
+	path := ""
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		for _, name := range []string{args[1], args[1] + ".exe"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil && path == "" {
+				path = filepath.Join(dir, name)
+			}
+		}
+	}
+	cmd := exec.Command(path, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "GORACE", "SYSTEMROOT"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	var text strings.Builder
+	link := ""
+	for lines := bufio.NewScanner(out); link == "" && lines.Scan(); {
+		fmt.Fprintln(&text, lines.Text())
+		if i := strings.Index(lines.Text(), "http://127.0.0.1:"); i >= 0 {
+			link, _, _ = strings.Cut(lines.Text()[i:], `"`)
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), []byte(text.String()), 0o644))
+	if link == "" {
+		_ = cmd.Wait()
+		ts.Fatalf("no link was printed:\n%s", text.String())
+	}
+	jar, err := cookiejar.New(nil)
+	ts.Check(err)
+	browser := http.Client{Jar: jar, Timeout: 20 * time.Second}
+	page := get(ts, &browser, link)
+	if !strings.Contains(page, "<html") {
+		ts.Fatalf("the link leads to no page: %.200s", page)
+	}
+	base, _, _ := strings.Cut(link, "?")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".json"), []byte(get(ts, &browser, base+"api/sessions")), 0o644))
+	browser.CloseIdleConnections()
+	if runtime.GOOS == "windows" {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return
+	}
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		ts.Fatalf("it did not end well: %v", err)
+	}
+}
+
+func get(ts *testscript.TestScript, c *http.Client, url string) string {
+	res, err := c.Get(url)
+	ts.Check(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	if res.StatusCode != 200 {
+		ts.Fatalf("GET %s: %s: %s", url, res.Status, body)
+	}
+	return string(body)
 }

@@ -38,6 +38,8 @@ var rooms = []room{
 	{"leaf", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
+	{"leaf", "web", "the page, embedded", nil, nil},
+
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
 	{"data", "session", "the JSONL file: entries, tree, context, append", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
@@ -58,7 +60,9 @@ var rooms = []room{
 		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
 		[]string{"message", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
-	{"top", "cmd/piweb", "the command line", []string{".", "message", "config", "session", "session/catalog", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
+	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
+	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "wrapper", "server/wire"}, []string{gjson}},
+	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

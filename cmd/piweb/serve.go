@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/server"
+	"github.com/piweb-go/piweb/web"
+	"github.com/spf13/cobra"
+)
+
+const (
+	// defaultPort is taken where it is free.
+	defaultPort = 4820
+	// idleTimeout closes a live session that nobody used; its file stays.
+	idleTimeout = 10 * time.Minute
+)
+
+type serveFlags struct {
+	port    int
+	hosts   []string
+	ui      string
+	verbose bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the page on this machine (what `piweb` alone does)", Long: helpServe, Args: cobra.NoArgs,
+		Example: "  piweb serve\n  piweb serve --port 8080 --ui ./their-page/dist",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd.Context(), f, cmd.Flags().Changed("port"))
+		},
+	}
+	cmd.Flags().IntVar(&f.port, "port", defaultPort, "port on the loopback interface; another free one is taken if the default is not free")
+	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "a further name by which the page is reached, for a proxy on this machine")
+	cmd.Flags().StringVar(&f.ui, "ui", "", "serve this folder as the page instead of piweb's own")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every request, without what people wrote")
+	return cmd
+}
+
+// serve runs until it is stopped by a signal: streams end, running prompts are
+// stopped and kept.
+func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
+	ctx, stop := signal.NotifyContext(ctx, stopSignals...)
+	defer stop()
+	rt, err := a.runtime()
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	page, err := pageFS(f.ui)
+	if err != nil {
+		return err
+	}
+	ln, err := listen(f.port, portChosen)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelInfo
+	}
+	token := rand.Text()
+	s, err := server.New(server.Config{
+		Runtime: rt, Page: page, InlineStyles: f.ui != "", Token: token, Hosts: f.hosts, DefaultCWD: cwd(),
+		DefaultSource: os.Getenv("PI_WEB_DEFAULT_SOURCE"), Version: versionText(),
+		Demo: func(ctx context.Context) (server.Demo, error) { return serverDemo(ctx, rt) },
+		Log:  slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
+	})
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	defer s.Close()
+	a.announce(fmt.Sprintf("http://%s/?token=%s", ln.Addr(), token))
+	if err := s.Serve(ctx, ln); err != nil {
+		return err
+	}
+	return rt.Close()
+}
+
+func (a *app) announce(link string) {
+	if a.json {
+		a.printJSONLine(map[string]string{"type": "serving", "url": link})
+		return
+	}
+	a.printf("Open this link; it lets this browser in:\n\n  %s\n\nCtrl-C stops. The sessions stay in their files.\n", link)
+}
+
+// listen takes the loopback interface only. A port that was asked for must be
+// had; the default one gives way to any free one.
+func listen(port int, chosen bool) (net.Listener, error) {
+	ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil && !chosen {
+		ln, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on port %d: %w; choose another one with --port, or 0 for any", port, err)
+	}
+	return ln, nil
+}
+
+func pageFS(ui string) (fs.FS, error) {
+	if ui == "" {
+		return web.FS(), nil
+	}
+	if _, err := os.Stat(filepath.Join(ui, "index.html")); err != nil {
+		return nil, usage("--ui %s: there is no index.html in it (%v)", ui, err)
+	}
+	root, err := os.OpenRoot(ui)
+	if err != nil {
+		return nil, err
+	}
+	return root.FS(), nil
+}
+
+// serverDemo makes the demo in the home folder, under a name that is free.
+func serverDemo(ctx context.Context, rt *piweb.Runtime) (server.Demo, error) {
+	base := cwd()
+	if home, err := os.UserHomeDir(); err == nil {
+		base = home
+	}
+	for n := 1; n < 100; n++ {
+		dir := filepath.Join(base, "piweb-demo")
+		if n > 1 {
+			dir += "-" + strconv.Itoa(n)
+		}
+		made, err := makeDemos(ctx, rt, dir)
+		if errors.Is(err, errDemoThere) {
+			continue
+		}
+		if err != nil {
+			return server.Demo{}, err
+		}
+		d := server.Demo{CWD: dir, Sessions: []string{}}
+		for _, s := range made {
+			d.Sessions = append(d.Sessions, s.ID())
+		}
+		return d, nil
+	}
+	return server.Demo{}, errDemoThere
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/server/wire"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+var _ Runtime = (*piweb.Runtime)(nil)
+
+// Runtime is what the server needs of the program's sessions. *piweb.Runtime is
+// one.
+type Runtime interface {
+	AgentDir() string
+	Config(cwd string) *config.Config
+	// Create starts a session in a folder; it has no file yet.
+	Create(ctx context.Context, cwd string, o piweb.OpenOptions) (*piweb.Session, error)
+	// Open starts the session of a file, or returns the one that is live.
+	Open(ctx context.Context, path string, o piweb.OpenOptions) (*piweb.Session, error)
+	// Live returns the live session of a file and starts nothing.
+	Live(path string) (*piweb.Session, bool)
+	// LiveSessions lists the live sessions.
+	LiveSessions() []*piweb.Session
+	// Release stops a live session; its file stays.
+	Release(s *piweb.Session) error
+	// Decide resolves the policy of a file and loads nothing.
+	Decide(path, cwd string) (policy.Policy, policy.Trail, error)
+	// Explain says of a file what a live session would do.
+	Explain(ctx context.Context, path string, o piweb.ExplainOptions) (*piweb.Explanation, error)
+	// ExplainLive says it of a live session, also of one that has no file yet.
+	ExplainLive(ctx context.Context, s *piweb.Session, o piweb.ExplainOptions) (*piweb.Explanation, error)
+}
+
+// events are a subscription to the events of a session.
+type events interface {
+	Next(ctx context.Context) (wrapper.Event, error)
+	Close()
+}
+
+// source is the part of a live session that a feed follows.
+type source interface {
+	subscribe(from uint64) events
+	running() bool
+	closed() bool
+	policy() wire.Policy
+}

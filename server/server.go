@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// Config says what the server serves, and to whom. Runtime and Token are
+// required.
+type Config struct {
+	Runtime Runtime
+	// Page is the folder of the page, with an index.html on top; nil for none.
+	Page fs.FS
+	// InlineStyles lets the page set styles inside its markup. piweb's own page
+	// does not need it; the built pages of others may.
+	InlineStyles bool
+	// Token lets a browser in by its link, and programs as bearer.
+	Token string
+	// Hosts are names by which the server is reached besides the loopback ones,
+	// with or without a port.
+	Hosts []string
+	// DefaultCWD is the folder of sessions that name none; "" for the process's.
+	DefaultCWD string
+	// DefaultSource is offered to the client as its source; "" offers none.
+	DefaultSource string
+	Version       string
+	// Demo writes the demo project and its sessions. nil leaves the route out.
+	Demo func(ctx context.Context) (Demo, error)
+	// Log takes access and errors; nil for none.
+	Log *slog.Logger
+	Now func() time.Time // nil for time.Now
+
+	Heartbeat    time.Duration // between signs of life on a stream; 0 for 15 s
+	WriteTimeout time.Duration // for a client to take what it is sent; 0 for 15 s
+	FeedBytes    int           // of frames that are kept per session; 0 for 8 MiB
+	MaxStreams   int           // open at the same time; 0 for 256
+}
+
+// Demo is what a demo has made.
+type Demo struct {
+	Sessions []string `json:"sessions"` // ids
+	CWD      string   `json:"cwd"`
+}
+
+// Server answers requests. It is safe for concurrent use.
+type Server struct {
+	cfg      Config
+	rt       Runtime
+	log      *slog.Logger
+	cookie   string // the secret of signed-in browsers
+	feeds    *feeds
+	index    *index
+	page     *page
+	routes   router
+	streams  atomic.Int64
+	draining atomic.Bool
+}
+
+// New makes a server. Close ends it; the runtime stays the caller's.
+func New(cfg Config) (*Server, error) {
+	if cfg.Runtime == nil {
+		return nil, errors.New("server: no runtime was given")
+	}
+	if cfg.Token == "" {
+		return nil, errors.New("server: no token was given; without one every program on the machine could use the sessions")
+	}
+	cwd, err := filepath.Abs(cfg.DefaultCWD)
+	if err != nil {
+		return nil, fmt.Errorf("server: default folder: %w", err)
+	}
+	cfg.DefaultCWD = cwd
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	defaultTo(&cfg.Heartbeat, 15*time.Second)
+	defaultTo(&cfg.WriteTimeout, 15*time.Second)
+	defaultTo(&cfg.FeedBytes, 8<<20)
+	defaultTo(&cfg.MaxStreams, 256)
+	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, cookie: rand.Text() + rand.Text()}
+	s.feeds = newFeeds(cfg.Log, cfg.Now, cfg.FeedBytes)
+	s.index = newIndex(func() string { return cfg.Runtime.Config(cwd).Sessions.Dir })
+	s.page = newPage(cfg.Page, cfg.InlineStyles)
+	s.addRoutes()
+	return s, nil
+}
+
+func defaultTo[T int | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
+}
+
+// addRoutes lists all addresses below /api. Literal segments come before
+// parameters.
+func (s *Server) addRoutes() {
+	rt := &s.routes
+	rt.add("GET", "bootstrap", s.getBootstrap)
+	rt.add("GET", "sessions", s.listSessions)
+	rt.add("POST", "sessions", s.createSession)
+	rt.add("POST", "sessions/rename", s.renameSession)
+	rt.add("DELETE", "sessions/:id", s.stopSession)
+	rt.add("GET", "sessions/:id/stream", s.streamSession)
+	rt.add("GET", "sessions/:id/messages", s.getMessages)
+	rt.add("POST", "sessions/:id/messages", s.sendMessage)
+	rt.add("POST", "sessions/:id/abort", s.abortSession)
+	rt.add("GET", "sessions/:id/state", s.getState)
+	rt.add("GET", "sessions/:id/models", s.getModels)
+	rt.add("POST", "sessions/:id/models", s.setModel)
+	rt.add("GET", "sessions/:id/tools", s.getTools)
+	rt.add("PUT", "sessions/:id/tools", s.setTools)
+	rt.add("DELETE", "sessions/:id/tools", s.clearTools)
+	rt.add("GET", "sessions/:id/policy", s.getPolicy)
+	if s.cfg.Demo != nil {
+		rt.add("POST", "demo", s.makeDemo)
+	}
+}
+
+// Handler answers requests. Hosts are judged by the address at which a request
+// came in, so it may be served by any http.Server.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+
+// stopTime is how long requests may take to end when the server stops.
+const stopTime = 10 * time.Second
+
+// Serve answers requests on ln until ctx is done. Then nothing new is taken, the
+// streams get their last frame, and requests that are under way are waited for.
+// The runtime is left as it is: close it afterwards, and running turns are
+// aborted and kept.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	hs := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(ln) }()
+	select {
+	case err := <-failed:
+		s.Close()
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.Close()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	err := hs.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = hs.Close()
+	}
+	<-failed // http.ErrServerClosed
+	return err
+}
+
+// Close ends the streams and takes no more sends. It may be called more than
+// once.
+func (s *Server) Close() {
+	s.draining.Store(true)
+	s.feeds.close()
+}

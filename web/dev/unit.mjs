@@ -1,0 +1,133 @@
+// Tests of what needs no browser: frames, turns, rows, words.
+//
+//   node --test web/dev/unit.mjs
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError, explain } from "../page/api.js";
+import { toRows } from "../page/history.js";
+import { crossing, presetOf } from "../page/policywords.js";
+import { Parser } from "../page/sse.js";
+import { apply, newTurn, withoutTurn } from "../page/turn.js";
+
+test("frames are the same wherever the text is cut", () => {
+  const text = 'event: a\nid: 7\ndata: {"x":1}\n\n: keep-alive\n\nid: 8\r\ndata: one\r\ndata:two\r\n\r\ndata\n\n';
+  const whole = parse([text]);
+  assert.deepEqual(whole, [
+    { event: "a", id: "7", data: '{"x":1}' },
+    { event: "message", id: "8", data: "one\ntwo" },
+    { event: "message", id: "8", data: "" },
+  ]);
+  for (let i = 0; i <= text.length; i++) {
+    for (let j = i; j <= text.length; j++) assert.deepEqual(parse([text.slice(0, i), text.slice(i, j), text.slice(j)]), whole, `cut at ${i} and ${j}`);
+  }
+});
+
+function parse(pieces) {
+  const out = [];
+  const p = new Parser((f) => out.push(f));
+  for (const piece of pieces) p.push(piece);
+  return out;
+}
+
+const fold = (chunks, turn = newTurn(1000, null)) => chunks.reduce((t, c, i) => apply(t, c, 1000 + i), turn);
+
+test("a turn is folded into one row per step", () => {
+  const t = fold([
+    { type: "start-step" },
+    { type: "reasoning-start", id: "p1" }, { type: "reasoning-delta", id: "p1", delta: "hm" }, { type: "reasoning-end", id: "p1" },
+    { type: "text-start", id: "p2" }, { type: "text-delta", id: "p2", delta: "I " }, { type: "text-delta", id: "p2", delta: "look" }, { type: "text-end", id: "p2" },
+    { type: "tool-input-available", toolCallId: "c", toolName: "read", input: { path: "x" } },
+    { type: "tool-output-available", toolCallId: "c", preliminary: true, output: { content: [{ type: "text", text: "half" }] } },
+    { type: "tool-output-available", toolCallId: "c", isError: false, output: { content: [{ type: "text", text: "whole" }] } },
+    { type: "finish-step" }, { type: "start-step" },
+    { type: "text-delta", id: "p3", delta: "done" },
+  ]);
+  assert.equal(t.rows.length, 2);
+  const [thinking, said, tool] = t.rows[0].parts;
+  assert.deepEqual([thinking.text, thinking.open, said.text], ["hm", false, "I look"]);
+  assert.deepEqual([tool.state, tool.output, tool.preliminary, tool.durationMs], ["done", "whole", false, 2]);
+  assert.equal(t.rows[1].parts[0].text, "done");
+});
+
+test("a growing row leaves the others the same objects", () => {
+  const a = fold([{ type: "start-step" }, { type: "text-delta", id: "p1", delta: "a" }, { type: "start-step" }, { type: "text-delta", id: "p2", delta: "b" }]);
+  const b = apply(a, { type: "text-delta", id: "p2", delta: "c" }, 0);
+  assert.equal(a.rows[0], b.rows[0]);
+  assert.notEqual(a.rows[1], b.rows[1]);
+});
+
+test("unknown chunks and late results change nothing", () => {
+  const t = fold([{ type: "start-step" }, { type: "text-delta", id: "p1", delta: "a" }]);
+  for (const c of [{ type: "data-new" }, { type: "tool-output-error", toolCallId: "nowhere", errorText: "x" }, {}]) assert.equal(apply(t, c, 0), t);
+});
+
+const msg = (role, entryId, timestamp) => ({ role, entryId, timestamp, content: [] });
+const ids = (messages) => messages.map((m) => m.entryId).join("");
+
+test("the running turn is not shown twice", () => {
+  const t0 = 1_000_000;
+  const file = [msg("user", "a", t0 - 9e5), msg("assistant", "b", t0 - 8e5), msg("user", "c", t0 - 30), msg("assistant", "d", t0 + 5), msg("toolResult", "e", t0 + 9)];
+  const cases = {
+    "we saw it begin": [newTurn(t0, new Set(["a", "b"])), "abc"],
+    "we saw it begin, and the file is stale": [newTurn(t0, new Set(["a"])), "abc"],
+    "it had begun before we came": [newTurn(t0, null), "abc"],
+    "nothing tells when it began": [newTurn(0, null), "abc"],
+    "we came into the middle and have no start": [newTurn(Infinity, null), "abcde"],
+    "no turn": [null, "abcde"],
+  };
+  for (const [name, [turn, want]] of Object.entries(cases)) assert.equal(ids(withoutTurn(file, turn)), want, name);
+});
+
+test("an earlier answer stays while the new prompt is not in the file yet", () => {
+  const t0 = 1_000_000;
+  const file = [msg("user", "a", t0 - 9e5), msg("assistant", "b", t0 - 8e5)];
+  assert.equal(ids(withoutTurn(file, newTurn(t0, null))), "ab");
+  assert.equal(ids(withoutTurn(file, newTurn(t0, new Set(["a", "b"])))), "ab");
+});
+
+test("results join their calls, and what is strange is shown as a note", () => {
+  const rows = toRows([
+    { role: "user", content: "plain", entryId: "1" },
+    { role: "assistant", entryId: "2", content: [{ type: "toolCall", id: "x", name: "bash", arguments: { command: "ls" } }, { type: "toolCall", id: "y", name: "bash", arguments: {} }], stopReason: "aborted" },
+    { role: "toolResult", entryId: "3", toolCallId: "x", isError: true, content: [{ type: "text", text: "no" }] },
+    { role: "toolResult", entryId: "4", toolCallId: "gone", content: [] },
+    { role: "hologram", entryId: "5" },
+    { role: "compactionSummary", entryId: "6", summary: "s" },
+    null,
+    { role: "user", entryId: "7", content: [{ type: "image", mimeType: "image/svg+xml", data: "PHN2Zz4=" }, { type: "image", mimeType: "image/png", data: "AAAA" }] },
+  ]);
+  assert.deepEqual(rows.map((r) => r.kind), ["user", "assistant", "note", "note", "note", "user"]);
+  assert.deepEqual(rows[1].parts.map((p) => [p.state, p.error]), [["error", "no"], ["lost", undefined]]);
+  assert.equal(rows[1].aborted, true);
+  assert.deepEqual(rows[5].images.map((p) => p.src), ["", "data:image/png;base64,AAAA"]);
+});
+
+test("crossing the Chat Only boundary is asked, other changes are not", () => {
+  const chat = { kind: "chat-only", tools: [], source: { by: "selection" }, available: [] };
+  const pinned = { ...chat, kind: "pinned", tools: ["read"] };
+  assert.equal(crossing(pinned, ["bash"], null), null);
+  assert.equal(crossing(pinned, "settings", null), null);
+  assert.equal(crossing(chat, [], null), null);
+  assert.match(crossing(pinned, [], null).title, /Go/);
+  assert.match(crossing(chat, "settings", null).title, /Leave/);
+  assert.match(crossing(pinned, [], { decide: { loads: { skills: true, mcp: true, systemPrompt: true, contextFiles: true } } }).text, /unloads SYSTEM\.md, skills and MCP servers\./);
+});
+
+test("the preset in force", () => {
+  const t = (kind, tools, by = "selection") => presetOf({ kind, tools, source: { by }, available: [], preset: "default" });
+  assert.equal(t("chat-only", []), "none");
+  assert.equal(t("pinned", ["ls", "find", "grep", "read"]), "read-only");
+  assert.equal(t("pinned", ["read", "powershell", "edit", "write"]), "default");
+  assert.equal(t("pinned", ["read"]), "");
+  assert.equal(t("open", ["read", "bash", "edit", "write"], "settings"), "configured");
+  assert.equal(t("open", ["read"], "transcript"), "");
+  assert.equal(t("child", ["read"], "snapshot"), "");
+});
+
+test("errors say what to do, and keep the server's reason where it is needed", () => {
+  assert.deepEqual(explain(new ApiError(409, "RUNNING", "the session is running")).detail, "");
+  assert.match(explain(new ApiError(409, "FOLDER_GONE", "/a is gone")).detail, /gone/);
+  assert.equal(explain(new ApiError(409, "NO_MODEL", "No key for x.")).text, "No key for x.");
+  assert.match(explain(new ApiError(0, "UNREACHABLE", "")).text, /running/);
+});

@@ -1,0 +1,117 @@
+// Where people write. The text is theirs: it is kept per session until the
+// server has taken it, through errors, reloads and other sessions in between.
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { html, useStore } from "./html.js";
+import { Icon } from "./icons.js";
+
+/** @import {OpenSession} from "./session.js" */
+
+/** @param {string} id */
+const draftKey = (id) => `piweb.draft.${id}`;
+
+/** @param {string} id */
+export function readDraft(id) {
+  try {
+    return sessionStorage.getItem(draftKey(id)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** @param {string} id @param {string} text */
+function keepDraft(id, text) {
+  try {
+    if (text) sessionStorage.setItem(draftKey(id), text);
+    else sessionStorage.removeItem(draftKey(id));
+  } catch {
+    // A browser without storage keeps the text as long as the page.
+  }
+}
+
+/** @param {{session: OpenSession}} props */
+export function Composer({ session }) {
+  const state = useStore(session);
+  const [text, setText] = useState(() => readDraft(session.id));
+  const [hint, setHint] = useState("");
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+
+  useLayoutEffect(() => {
+    const el = area.current;
+    if (!el) return;
+    el.rows = 1; // measured from one line, so that it also shrinks
+    const line = parseFloat(getComputedStyle(el).lineHeight) || 22;
+    el.rows = Math.max(1, Math.min(12, Math.round((el.scrollHeight - 20) / line)));
+  }, [text]);
+
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches && (document.activeElement === document.body || document.activeElement?.closest(".list"))) area.current?.focus();
+  }, [state.phase]);
+
+  const refused = state.policy?.decide?.error;
+  const reason =
+    state.phase === "loading" ? "Loading the session…"
+    : state.phase === "failed" ? "This session cannot be read"
+    : refused ? "This session is refused; the policy panel says why"
+    : "";
+
+  /** @param {string} next */
+  const write = (next) => {
+    setText(next);
+    setHint("");
+    keepDraft(session.id, next);
+  };
+
+  const send = async () => {
+    if (!text.trim() || state.doing || reason) return;
+    if (state.busy) {
+      setHint("The session is answering. Your text stays here; send it when the turn ends, or press Esc to stop.");
+      return;
+    }
+    if (await session.send(text)) write("");
+    area.current?.focus();
+  };
+
+  /** @param {KeyboardEvent} e */
+  const onKey = (e) => {
+    // The Enter that picks a word in an input method is not ours (229: older browsers).
+    if (e.isComposing || e.keyCode === 229) return;
+    if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
+      e.preventDefault();
+      void send();
+    }
+  };
+
+  const offline = state.model?.provider === "offline";
+  return html`<div class="composer">
+    <div class="column">
+      ${state.notices.map((n) => html`<div class="strip" key=${n}><span dir="auto">${n}</span>
+        <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.dismiss(n)}><${Icon} name="close" /></button></div>`)}
+      ${state.sendProblem && html`<div class="strip bad" role="alert">
+        <span><strong>${state.sendProblem.text}</strong>${state.sendProblem.detail && html` <span class="detail" dir="auto">${state.sendProblem.detail}</span>`}</span>
+        <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
+      </div>`}
+      ${hint && html`<div class="strip" role="status">${hint}</div>`}
+      <form class=${reason ? "compose-box off" : "compose-box"} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
+        <textarea ref=${area} id="composer" rows="1" dir="auto" aria-label="Message" placeholder=${reason || "Message"}
+          value=${text} disabled=${!!reason} readOnly=${state.doing === "sending"} onInput=${(/** @type {any} */ e) => write(e.target.value)} onKeyDown=${onKey} />
+        ${state.busy
+          ? html`<button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label="Stop" title="Stop (Esc)"><${Icon} name="stop" /></button>`
+          : html`<button type="submit" class="round" disabled=${!text.trim() || !!reason || state.doing === "sending"} aria-label="Send" title="Send (Enter)"><${Icon} name="send" /></button>`}
+      </form>
+      <div class="under">
+        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : state.busy ? "Esc stops" : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
+        <${ConnectionNote} session=${session} />
+        ${offline && html`<span class="offline">Offline model: not a real model, its answers are made up</span>`}
+      </div>
+    </div>
+  </div>`;
+}
+
+/** @param {{session: OpenSession}} props */
+function ConnectionNote({ session }) {
+  const { connection, phase } = session.state;
+  // The first connection takes a moment on every page; only a lost one is news.
+  if (phase !== "ready" || !(connection === "waiting" || (connection === "connecting" && (session.connection?.failures ?? 0) > 0))) return null;
+  return html`<span class="lost"><span class="spinner" />Connection lost, reconnecting…</span>`;
+}

@@ -1,0 +1,140 @@
+// Messages of a session file, as rows of the transcript.
+
+/** @import {Row, AssistantRow, Part, ToolPart, Picture} from "./types.js" */
+
+/** Pictures are shown only from the message itself; nothing is fetched. */
+const shown = /^image\/(png|jpeg|gif|webp)$/;
+
+/**
+ * @param {any} content a string, or blocks
+ * @returns {any[]}
+ */
+function blocks(content) {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.filter((b) => b && typeof b === "object") : [];
+}
+
+/** @param {any} content */
+export function textOf(content) {
+  return blocks(content)
+    .filter((b) => b.type === "text" && typeof b.text === "string")
+    .map((b) => b.text)
+    .join("\n");
+}
+
+/**
+ * @param {any} content
+ * @returns {Picture[]}
+ */
+export function picturesOf(content) {
+  return blocks(content)
+    .filter((b) => b.type === "image")
+    .map((b) => {
+      const mime = String(b.mimeType ?? "");
+      const ok = shown.test(mime) && typeof b.data === "string" && !b.data.startsWith("blob:");
+      return { src: ok ? `data:${mime};base64,${b.data}` : "", label: String(b.name ?? mime ?? "picture") };
+    });
+}
+
+/**
+ * @param {any[]} messages in their order, each with its entryId
+ * @returns {Row[]}
+ */
+export function toRows(messages) {
+  /** @type {Row[]} */
+  const rows = [];
+  /** @type {Map<string, ToolPart>} */
+  const calls = new Map();
+  messages.forEach((m, i) => {
+    if (!m || typeof m !== "object") return;
+    const key = String(m.entryId ?? `m${i}`);
+    const time = typeof m.timestamp === "number" ? m.timestamp : undefined;
+    switch (m.role) {
+      case "user":
+        rows.push({ kind: "user", key, text: textOf(m.content), images: picturesOf(m.content), time });
+        break;
+      case "assistant":
+        rows.push(assistant(m, key, time, calls));
+        break;
+      case "toolResult": {
+        const part = calls.get(String(m.toolCallId));
+        if (part) finish(part, m);
+        else rows.push({ kind: "note", key, title: `Result of ${m.toolName ?? "a tool"} without its call`, text: textOf(m.content), plain: true, time });
+        break;
+      }
+      case "bashExecution":
+        rows.push(shell(m, key, time));
+        break;
+      case "compactionSummary":
+        rows.push({ kind: "note", key, title: "Earlier messages were summarised", text: String(m.summary ?? ""), time });
+        break;
+      case "branchSummary":
+        rows.push({ kind: "note", key, title: "Summary of a branch that was left", text: String(m.summary ?? ""), time });
+        break;
+      case "custom":
+        if (m.display !== false) rows.push({ kind: "note", key, title: `Note: ${m.customType ?? "extension"}`, text: textOf(m.content), time });
+        break;
+      case "system":
+        break;
+      default:
+        rows.push({ kind: "note", key, title: `A message of another program (${m.role ?? "no role"})`, text: JSON.stringify(m, null, 2), plain: true, time });
+    }
+  });
+  return rows;
+}
+
+/**
+ * @param {any} m
+ * @param {string} key
+ * @param {number | undefined} time
+ * @param {Map<string, ToolPart>} calls
+ * @returns {AssistantRow}
+ */
+function assistant(m, key, time, calls) {
+  /** @type {Part[]} */
+  const parts = [];
+  blocks(m.content).forEach((b, n) => {
+    const id = `${key}.${n}`;
+    if (b.type === "text" && b.text?.trim()) parts.push({ type: "text", id, text: String(b.text) });
+    else if (b.type === "thinking" && (b.thinking?.trim() || b.redacted)) {
+      parts.push({ type: "thinking", id, text: String(b.thinking ?? ""), redacted: !!b.redacted });
+    } else if (b.type === "toolCall") {
+      /** @type {ToolPart} */
+      const part = { type: "tool", id: String(b.id ?? id), name: String(b.name ?? "tool"), input: b.arguments ?? {}, state: "lost", output: "", images: [] };
+      calls.set(part.id, part);
+      parts.push(part);
+    }
+  });
+  return {
+    kind: "assistant", key, parts, time,
+    model: m.model, provider: m.provider, durationMs: m.durationMs,
+    aborted: m.stopReason === "aborted",
+    cut: m.stopReason === "length",
+    error: m.stopReason === "error" ? String(m.errorMessage || "The model's answer failed.") : undefined,
+  };
+}
+
+/** @param {ToolPart} part @param {any} m the result */
+function finish(part, m) {
+  const text = textOf(m.content);
+  part.state = m.isError ? "error" : "done";
+  if (m.isError) part.error = text || "The tool failed.";
+  else part.output = text;
+  part.images = picturesOf(m.content);
+  if (typeof m.durationMs === "number") part.durationMs = m.durationMs;
+}
+
+/** A command that the user ran: shown like a tool's call, because it is one. */
+/** @param {any} m @param {string} key @param {number | undefined} time @returns {AssistantRow} */
+function shell(m, key, time) {
+  const failed = m.cancelled || (typeof m.exitCode === "number" && m.exitCode !== 0);
+  const end = m.cancelled ? "cancelled" : `exit code ${m.exitCode}`;
+  const output = String(m.output ?? "");
+  return {
+    kind: "assistant", key, time,
+    parts: [{
+      type: "tool", id: key, name: "your command", input: { command: String(m.command ?? "") },
+      state: failed ? "error" : "done", output: failed ? "" : output, error: failed ? `${output}\n(${end})`.trim() : undefined, images: [],
+    }],
+  };
+}

@@ -1,0 +1,99 @@
+// The list of sessions: fetched in pages, searched by the server, fetched again
+// when something happened and now and then.
+
+import { call, explain } from "./api.js";
+import { Store } from "./html.js";
+
+/** @import {SessionItem} from "./types.js" */
+
+const page = 60;
+const every = 15_000;
+
+/**
+ * @typedef {object} ListState
+ * @property {SessionItem[]} sessions
+ * @property {string} cursor of the next page, "" at the end
+ * @property {string} q
+ * @property {boolean} loaded something was read once
+ * @property {boolean} loading
+ * @property {{text: string, detail: string} | null} problem
+ */
+
+/** @extends {Store<ListState>} */
+export class SessionList extends Store {
+  constructor() {
+    super({ sessions: [], cursor: "", q: "", loaded: false, loading: false, problem: null });
+    /** @type {AbortController | null} */
+    this.asking = null;
+    this.timer = 0;
+    setInterval(() => !document.hidden && void this.refresh(), every);
+    document.addEventListener("visibilitychange", () => !document.hidden && void this.refresh());
+  }
+
+  /** @param {string} q */
+  search(q) {
+    this.set({ q });
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.refresh(), 180);
+  }
+
+  /** Reads again what is shown. */
+  async refresh() {
+    const limit = Math.min(200, Math.max(page, this.state.sessions.length));
+    await this.ask(limit, "", (fresh) => fresh);
+  }
+
+  /** Soon, but not for each of many reasons at once. */
+  touch() {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.refresh(), 300);
+  }
+
+  async more() {
+    if (this.state.cursor) await this.ask(page, this.state.cursor, (fresh) => [...this.state.sessions, ...fresh]);
+  }
+
+  /** @param {number} limit @param {string} cursor @param {(fresh: SessionItem[]) => SessionItem[]} join */
+  async ask(limit, cursor, join) {
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    const query = new URLSearchParams({ limit: String(limit) });
+    if (cursor) query.set("cursor", cursor);
+    if (this.state.q.trim()) query.set("q", this.state.q.trim());
+    this.set({ loading: true });
+    try {
+      const got = await call(`sessions?${query}`, { signal: asking.signal });
+      const seen = new Set();
+      const sessions = join(Array.isArray(got.sessions) ? got.sessions : []).filter((s) => s.sessionId && !seen.has(s.sessionId) && seen.add(s.sessionId));
+      this.set({ sessions, cursor: got.nextCursor ?? "", loaded: true, loading: false, problem: null });
+    } catch (e) {
+      if (this.asking !== asking) return; // a newer question is under way
+      this.set({ loading: false, loaded: true, problem: explain(e) });
+    }
+  }
+}
+
+/**
+ * Sessions by folder, folders and sessions newest first.
+ * @param {SessionItem[]} sessions
+ */
+export function byFolder(sessions) {
+  /** @type {Map<string, SessionItem[]>} */
+  const groups = new Map();
+  const sorted = [...sessions].sort((a, b) => stamp(b).localeCompare(stamp(a)));
+  for (const s of sorted) {
+    const g = groups.get(s.cwd ?? "");
+    if (g) g.push(s);
+    else groups.set(s.cwd ?? "", [s]);
+  }
+  return [...groups].map(([cwd, items]) => ({ cwd, items }));
+}
+
+/** @param {SessionItem} s */
+const stamp = (s) => s.updatedAt ?? s.createdAt ?? "";
+
+/** What a session is called. @param {SessionItem} s */
+export function titleOf(s) {
+  return s.name?.trim() || s.firstMessage?.trim() || (s.problem ? "Unreadable session" : "Empty session");
+}

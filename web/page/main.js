@@ -1,0 +1,194 @@
+// The page: which session is open, what is visible, and the keyboard.
+
+import { render } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { call } from "./api.js";
+import { Composer } from "./composer.js";
+import { Shortcuts } from "./dialog.js";
+import { Header } from "./header.js";
+import { html, useStore } from "./html.js";
+import { byFolder, SessionList, titleOf } from "./list.js";
+import { NewSession } from "./newsession.js";
+import { PolicyPanel } from "./policy.js";
+import { OpenSession } from "./session.js";
+import { hashOf, Sidebar } from "./sidebar.js";
+import { Start } from "./start.js";
+import { Transcript } from "./transcript.js";
+
+/** @import {Bootstrap} from "./types.js" */
+
+const list = new SessionList();
+void list.refresh();
+
+/** The address names the session, so that reload, back and bookmarks work. */
+const fromHash = () => {
+  const m = /^#\/s\/(.+)$/.exec(location.hash);
+  try {
+    return m ? decodeURIComponent(m[1] ?? "") : "";
+  } catch {
+    return "";
+  }
+};
+
+const wide = matchMedia("(min-width: 68rem)");
+const policyKey = "piweb.policy";
+
+function wantsPolicy() {
+  try {
+    return localStorage.getItem(policyKey) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function App() {
+  const [id, setId] = useState(fromHash);
+  const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
+  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "new", cwd?: string} | null} */ (null));
+  const [menu, setMenu] = useState(false);
+  const [policyOpen, setPolicyOpen] = useState(() => wide.matches && wantsPolicy());
+  const [isWide, setWide] = useState(wide.matches);
+  const { sessions } = useStore(list);
+  const session = useMemo(() => (id ? new OpenSession(id, () => list.touch()) : null), [id]);
+  useEffect(() => () => session?.close(), [session]);
+
+  useEffect(() => {
+    call("bootstrap").then(setBoot, () => {});
+    const onHash = () => {
+      setId(fromHash());
+      setMenu(false);
+    };
+    const onWide = () => {
+      setWide(wide.matches);
+      setPolicyOpen(wide.matches && wantsPolicy());
+    };
+    addEventListener("hashchange", onHash);
+    wide.addEventListener("change", onWide);
+    return () => {
+      removeEventListener("hashchange", onHash);
+      wide.removeEventListener("change", onWide);
+    };
+  }, []);
+
+  const item = sessions.find((s) => s.sessionId === id);
+  useEffect(() => {
+    document.title = item ? `${titleOf(item).slice(0, 60)} – piweb` : "piweb";
+  }, [item?.name, item?.firstMessage, id]);
+
+  const togglePolicy = () => {
+    setPolicyOpen((open) => {
+      try {
+        if (wide.matches) localStorage.setItem(policyKey, open ? "off" : "on");
+      } catch {
+        // It is then remembered for this page only.
+      }
+      return !open;
+    });
+  };
+  /** @param {string} [cwd] */
+  const startNew = (cwd) => {
+    setMenu(false);
+    setDialog({ name: "new", cwd: cwd ?? item?.cwd ?? boot.defaultCwd ?? "" });
+  };
+  /** @param {string} next */
+  const open = (next) => {
+    location.hash = hashOf(next);
+  };
+
+  const keys = useRef(/** @type {(e: KeyboardEvent) => void} */ (() => {}));
+  keys.current = (e) => {
+    if (e.defaultPrevented || e.isComposing || document.querySelector("dialog[open]")) return;
+    const target = /** @type {HTMLElement} */ (e.target);
+    const typing = target.matches?.("input, textarea, select");
+    if ((e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "k") {
+      e.preventDefault();
+      showSearch();
+      return;
+    }
+    // In a text these keys may move the caret.
+    const writing = target instanceof HTMLTextAreaElement && target.value !== "";
+    if (e.altKey && !writing && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
+      e.preventDefault();
+      const ids = byFolder(list.state.sessions).flatMap((g) => g.items.map((s) => s.sessionId));
+      const next = ids[ids.indexOf(id) + (e.key === "ArrowDown" ? 1 : -1)];
+      if (next) open(next);
+      return;
+    }
+    if (e.key === "Escape") {
+      if (target.id === "search") {
+        if (list.state.q) list.search("");
+        else document.getElementById("composer")?.focus();
+        setMenu(false);
+      } else if (menu) setMenu(false);
+      else if (policyOpen && !isWide) setPolicyOpen(false);
+      else if (session?.state.busy) void session.abort();
+      return;
+    }
+    if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
+    switch (e.key) {
+      case "/":
+        e.preventDefault();
+        showSearch();
+        break;
+      case "n":
+        e.preventDefault();
+        startNew();
+        break;
+      case "m":
+        e.preventDefault();
+        document.getElementById("composer")?.focus();
+        break;
+      case "p":
+        togglePolicy();
+        break;
+      case "?":
+        setDialog({ name: "keys" });
+    }
+  };
+  const showSearch = () => {
+    setMenu(true);
+    requestAnimationFrame(() => {
+      const el = /** @type {HTMLInputElement | null} */ (document.getElementById("search"));
+      el?.focus();
+      el?.select();
+    });
+  };
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ e) => keys.current(e);
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+
+  const folders = byFolder(sessions).map((g) => g.cwd).filter(Boolean);
+  const policyShown = !!session && policyOpen;
+  return html`<div class=${`app${menu ? " menu-open" : ""}${policyShown ? " policy-open" : ""}`}>
+    <aside class="side" aria-label="Sessions"><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onPick=${() => setMenu(false)} /></aside>
+    ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
+    <main class="main">
+      ${session ? html`<${SessionPage} key=${id} session=${session} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
+        : html`<${Start} boot=${boot} list=${list} onNew=${() => startNew()} onMenu=${() => setMenu(true)} onOpen=${open} />`}
+    </main>
+    ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
+    ${policyShown && html`<aside class="policy" aria-label="Policy"><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
+    ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
+    ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? ""} folders=${folders} someSession=${id || sessions[0]?.sessionId || ""} onClose=${() => setDialog(null)}
+      onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}
+  </div>`;
+}
+
+/**
+ * @param {{session: OpenSession, item: any, policyOpen: boolean, onPolicy: () => void, onMenu: () => void}} props
+ */
+function SessionPage({ session, item, policyOpen, onPolicy, onMenu }) {
+  const { phase, problem, said } = useStore(session);
+  return html`
+    <${Header} session=${session} item=${item} policyOpen=${policyOpen} onPolicy=${onPolicy} onMenu=${onMenu} />
+    ${phase === "failed" ? html`<div class="welcome hint"><p><strong>${problem?.text}</strong></p>${problem?.detail && html`<p class="faint" dir="auto">${problem.detail}</p>`}
+        <div class="buttons"><button type="button" onClick=${() => { session.set({ phase: "loading" }); void session.open(); }}>Try again</button></div></div>`
+      : phase === "loading" ? html`<div class="transcript-frame"><p class="quiet">Loading…</p></div>`
+      : html`<${Transcript} session=${session} />`}
+    <${Composer} session=${session} />
+    <div class="visually-hidden" role="status" aria-live="polite">${said}</div>`;
+}
+
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));

@@ -1,0 +1,71 @@
+// Starting a session: where, with which tools, with which model.
+
+import { useEffect, useState } from "preact/hooks";
+import { call, explain, sessionPath } from "./api.js";
+import { Dialog } from "./dialog.js";
+import { html } from "./html.js";
+import { presets } from "./policywords.js";
+import { startedWith } from "./session.js";
+
+/** @import {Model} from "./types.js" */
+
+/**
+ * @param {{cwd: string, folders: string[], someSession: string, onClose: () => void, onMade: (id: string) => void}} props
+ *   someSession: models are asked of a session; any will do
+ */
+export function NewSession({ cwd, folders, someSession, onClose, onMade }) {
+  const [folder, setFolder] = useState(cwd);
+  const [preset, setPreset] = useState("configured");
+  const [model, setModel] = useState("");
+  const [models, setModels] = useState(/** @type {Model[]} */ ([]));
+  const [problem, setProblem] = useState(/** @type {{text: string, detail: string} | null} */ (null));
+  const [making, setMaking] = useState(false);
+  useEffect(() => {
+    if (someSession) call(sessionPath(someSession, "/models")).then((a) => setModels(a.models ?? []), () => {});
+  }, []);
+
+  /** @param {Event} e */
+  const make = async (e) => {
+    e.preventDefault();
+    if (making) return;
+    const where = folder.trim();
+    if (!where) {
+      setProblem({ text: "Name a folder for the session to work in.", detail: "" });
+      return;
+    }
+    setMaking(true);
+    const tools = presets.find((p) => p.id === preset)?.tools;
+    try {
+      const { sessionId } = await call("sessions", {
+        method: "POST",
+        body: { source: where, cwd: where, ...(model ? { model } : {}), ...(tools ? { tools: [...tools] } : {}) },
+      });
+      const chosen = models.find((m) => `${m.provider}/${m.id}` === model);
+      if (chosen) startedWith.set(sessionId, { provider: chosen.provider, id: chosen.id });
+      onMade(sessionId);
+    } catch (e) {
+      setProblem(explain(e));
+      setMaking(false);
+    }
+  };
+
+  const choices = [{ id: "configured", label: "Follow settings", hint: "what your settings say" }, ...presets];
+  return html`<${Dialog} title="New session" onClose=${onClose}>
+    <form class="new-form" onSubmit=${make}>
+      <label class="field"><span>Folder</span>
+        <input type="text" name="folder" list="folders" value=${folder} spellcheck=${false} autocomplete="off" autofocus onInput=${(/** @type {any} */ e) => setFolder(e.target.value)} /></label>
+      <datalist id="folders">${folders.map((f) => html`<option value=${f} />`)}</datalist>
+      <fieldset><legend>Tools</legend>${choices.map((p) => html`<label class="choice" key=${p.id}>
+        <input type="radio" name="preset" value=${p.id} checked=${preset === p.id} onChange=${() => setPreset(p.id)} />
+        <span>${p.label}</span><span class="faint">${p.hint}</span></label>`)}</fieldset>
+      ${models.length > 0 && html`<label class="field"><span>Model</span>
+        <select value=${model} onChange=${(/** @type {any} */ e) => setModel(e.target.value)}>
+          <option value="">As usual</option>
+          ${models.map((m) => html`<option value=${`${m.provider}/${m.id}`}>${m.name || m.id} (${m.provider})</option>`)}
+        </select></label>`}
+      ${problem && html`<div class="strip bad" role="alert"><span><strong>${problem.text}</strong>${problem.detail && html` <span class="detail" dir="auto">${problem.detail}</span>`}</span></div>`}
+      <div class="buttons"><button type="submit" class="primary" disabled=${making}>${making ? "Starting…" : "Start"}</button>
+        <button type="button" onClick=${onClose}>Cancel</button></div>
+    </form>
+  <//>`;
+}

@@ -1,0 +1,83 @@
+// One row of the transcript: what a person said, what a model answered, or a note.
+
+import { useState } from "preact/hooks";
+import { duration, Time } from "./format.js";
+import { html, memo } from "./html.js";
+import { Icon } from "./icons.js";
+import { Markdown } from "./markdown.js";
+import { PictureView, ToolCard } from "./toolcard.js";
+
+/** @import {AssistantRow, NoteRow, Part, Row, UserRow} from "./types.js" */
+
+export const RowView = memo((/** @type {{row: Row, last: boolean, model: string}} */ { row, last, model }) => {
+  if (row.kind === "user") return html`<${UserView} row=${row} />`;
+  if (row.kind === "note") return html`<${NoteView} row=${row} />`;
+  return html`<${AssistantView} row=${row} last=${last} model=${model} />`;
+});
+
+/** A long message of a person is usually pasted: its beginning is enough. */
+const longLines = 24;
+const longText = 3000;
+
+/** @param {{row: UserRow}} props */
+function UserView({ row }) {
+  const [all, setAll] = useState(false);
+  const long = row.text.length > longText || row.text.split("\n").length > longLines;
+  const text = long && !all ? row.text.slice(0, longText).split("\n").slice(0, longLines).join("\n") + " …" : row.text;
+  return html`<article class=${row.pending ? "row user pending" : "row user"} aria-label="You">
+    <div class="bubble">
+      ${row.images.map((p) => html`<${PictureView} picture=${p} />`)}
+      <div class="said" dir="auto">${text}</div>
+      ${long && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? "Show less" : "Show all"}</button>`}
+    </div>
+    <div class="when">${row.pending ? "sent" : html`<${Time} at=${row.time} />`}</div>
+  </article>`;
+}
+
+/**
+ * The footer names a model only where it is not the session's: the page has that
+ * at the top.
+ * @param {{row: AssistantRow, last: boolean, model: string}} props
+ */
+function AssistantView({ row, last, model }) {
+  const only = row.parts.length > 0 && row.parts.every((p) => p.type === "tool");
+  return html`<article class=${`row assistant${only ? " tools-only" : ""}`} aria-label="Answer">
+    ${row.parts.map((p) => html`<${PartView} key=${p.id} part=${p} live=${!!row.live} />`)}
+    ${row.error && html`<div class="trouble" role="note"><strong>The answer failed.</strong> <span dir="auto">${row.error}</span></div>`}
+    ${row.aborted && html`<div class="ended">Stopped before the end</div>`}
+    ${row.cut && html`<div class="ended">Cut off: the answer reached its length limit</div>`}
+    ${last && !row.live && row.model && html`<footer class="when">
+      ${row.model !== model && html`<span>${row.model}</span>`}${row.durationMs ? html`<span>${duration(row.durationMs)}</span>` : null}<${Time} at=${row.time} />
+    </footer>`}
+  </article>`;
+}
+
+/** @param {{part: Part, live: boolean}} props */
+function PartView({ part }) {
+  if (part.type === "tool") return html`<${ToolCard} part=${part} />`;
+  if (part.type === "thinking") return html`<${Thinking} part=${part} />`;
+  return html`<${Markdown} text=${part.text} />`;
+}
+
+/** @param {{part: import("./types.js").ThinkingPart}} props */
+function Thinking({ part }) {
+  const [open, setOpen] = useState(false);
+  if (part.redacted && !part.text) return html`<p class="faint">Thinking that the provider keeps to itself</p>`;
+  return html`<div class="thinking">
+    <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+      <span class="turnable"><${Icon} name="chevron" /></span>${part.open ? "Thinking…" : "Thinking"}
+    </button>
+    ${open && html`<div class="folded"><${Markdown} text=${part.text} /></div>`}
+  </div>`;
+}
+
+/** @param {{row: NoteRow}} props */
+function NoteView({ row }) {
+  const [open, setOpen] = useState(false);
+  return html`<article class="row note" aria-label="Note">
+    <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+      <span class="turnable"><${Icon} name="chevron" /></span><span dir="auto">${row.title}</span>
+    </button>
+    ${open && html`<div class="folded">${row.plain ? html`<pre tabindex="0">${row.text.slice(0, 50_000)}</pre>` : html`<${Markdown} text=${row.text} />`}</div>`}
+  </article>`;
+}

@@ -1,0 +1,498 @@
+// An open session: its history, its running turn, its policy, and everything the
+// page may ask of it. Components show what is in here and call its methods.
+
+import { call, explain, sessionPath, streamURL } from "./api.js";
+import { toRows } from "./history.js";
+import { Store } from "./html.js";
+import { Connection } from "./sse.js";
+import { apply, newTurn, withoutTurn } from "./turn.js";
+
+/** @import {Explanation, Kind, Model, Row, ToolsAnswer} from "./types.js" */
+/** @import {Turn} from "./turn.js" */
+/** @import {ConnectionState} from "./sse.js" */
+
+/**
+ * @typedef {{text: string, detail: string}} Problem
+ *
+ * @typedef {object} State
+ * @property {"loading" | "ready" | "failed"} phase
+ * @property {Problem | null} problem why it failed
+ * @property {any[]} messages as the file has them
+ * @property {Turn | null} live the running turn
+ * @property {boolean} busy
+ * @property {{text: string, after: string, time: number} | null} pending sent, and not yet in the file
+ * @property {ConnectionState} connection
+ * @property {ToolsAnswer | null} tools
+ * @property {Explanation | null} policy
+ * @property {Problem | null} policyProblem
+ * @property {boolean} changing a change of tools or model is under way
+ * @property {Model[]} models
+ * @property {{id: string, provider: string} | null} model
+ * @property {string} name
+ * @property {string} file
+ * @property {"" | "sending" | "stopping"} doing
+ * @property {Problem | null} sendProblem
+ * @property {Problem | null} turnProblem an error that the file does not have
+ * @property {string[]} notices
+ * @property {string} said for screen readers
+ */
+
+/**
+ * Histories of sessions that were open a moment ago, so that going back and forth
+ * shows something at once. What is shown is always fetched again.
+ * @type {Map<string, any[]>}
+ */
+const recent = new Map();
+
+/**
+ * Models that were chosen for sessions which have not used them yet: the file
+ * does not know them before the first message.
+ * @type {Map<string, {provider: string, id: string}>}
+ */
+export const startedWith = new Map();
+
+/** @param {string} id @param {any[]} messages */
+function remember(id, messages) {
+  recent.delete(id);
+  recent.set(id, messages);
+  for (const old of recent.keys()) {
+    if (recent.size <= 6) break;
+    recent.delete(old);
+  }
+}
+
+/** @extends {Store<State>} */
+export class OpenSession extends Store {
+  /**
+   * @param {string} id
+   * @param {() => void} onChange the list of sessions may look different now
+   */
+  constructor(id, onChange) {
+    const known = recent.get(id);
+    super({
+      phase: known ? "ready" : "loading", problem: null, messages: known ?? [], live: null, busy: false, pending: null,
+      connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null,
+      name: "", file: "", doing: "", sendProblem: null, turnProblem: null, notices: [], said: "",
+    });
+    this.id = id;
+    this.onChange = onChange;
+    this.closed = false;
+    this.ending = false;
+    this.turns = 0;
+    this.startedAt = 0;
+    /** The next start is told again: the turn had begun before we came. */
+    this.replayed = false;
+    this.greeted = false;
+    this.replayUntil = 0;
+    this.connectedOnce = false;
+    /** @type {Connection | null} */
+    this.connection = null;
+    /** @type {Turn | null} the turn as of the last chunk; the state follows once per frame */
+    this.turn = null;
+    this.frame = 0;
+    /** @type {Promise<void> | null} */
+    this.fetching = null;
+    this.fetchAgain = false;
+    /** @type {{messages: any[], live: boolean, start: number, rows: Row[]} | null} */
+    this.made = null;
+    void this.open();
+  }
+
+  close() {
+    this.closed = true;
+    this.connection?.close();
+    this.listeners.clear();
+  }
+
+  /** History first, then the stream: the stream brings the running turn from its start. */
+  async open() {
+    await this.refetch();
+    if (this.closed || this.state.phase === "failed") return;
+    this.connection = new Connection(streamURL(this.id), {
+      frame: (f) => this.receive(f),
+      state: (connection) => {
+        if (this.closed) return;
+        if (connection === "open") {
+          if (this.connectedOnce) {
+            void this.refetch();
+            void this.refreshPolicy();
+          }
+          this.connectedOnce = true;
+          this.greeted = false;
+        }
+        if (connection === "waiting" && (this.connection?.failures ?? 0) === 2) this.say("Connection lost. Reconnecting.");
+        this.set({ connection });
+      },
+      idle: () => !this.state.busy && !this.state.doing,
+      refused: (e) => this.set({ sendProblem: explain(e) }),
+    });
+    void this.refreshState();
+    void this.refreshPolicy();
+    void this.refreshModels();
+  }
+
+  /** @param {string} said */
+  say(said) {
+    this.set({ said });
+  }
+
+  // ---- reading
+
+  /** Fetches the history; calls that come meanwhile share one more fetch. */
+  refetch() {
+    if (this.fetching) {
+      this.fetchAgain = true;
+      return this.fetching;
+    }
+    this.fetching = this.fetchHistory().finally(() => {
+      this.fetching = null;
+    });
+    return this.fetching;
+  }
+
+  async fetchHistory() {
+    do {
+      this.fetchAgain = false;
+      const turns = this.turns;
+      const ending = this.ending;
+      try {
+        const { messages } = await call(sessionPath(this.id, "/messages"));
+        if (this.closed) return;
+        const list = Array.isArray(messages) ? messages : [];
+        remember(this.id, list);
+        /** @type {Partial<State>} */
+        const patch = { phase: "ready", problem: null, messages: list };
+        if (this.state.pending && arrived(list, this.state.pending.after)) patch.pending = null;
+        if (ending && turns === this.turns) {
+          patch.turnProblem = this.leftProblem(list);
+          patch.pending = null;
+          patch.live = null;
+          this.turn = null;
+          this.ending = false;
+        }
+        this.set(patch);
+      } catch (e) {
+        if (this.closed) return;
+        if (this.state.phase === "loading") this.set({ phase: "failed", problem: explain(e) });
+        // What is shown stays. A turn that has ended must still find its way home.
+        if (this.ending) setTimeout(() => !this.closed && void this.refetch(), 3000);
+        return;
+      }
+    } while (this.fetchAgain);
+  }
+
+  /**
+   * The error of the turn that ended, unless its last message says it already.
+   * @param {any[]} messages
+   */
+  leftProblem(messages) {
+    const error = this.turn?.error;
+    if (!error) return this.state.turnProblem;
+    const last = messages[messages.length - 1];
+    if (last?.role === "assistant" && last.stopReason === "error") return null;
+    return { text: error, detail: "" };
+  }
+
+  async refreshState() {
+    try {
+      const { state } = await call(sessionPath(this.id, "/state"));
+      if (this.closed || !state) return;
+      this.set({ model: state.model ?? startedWith.get(this.id) ?? null, name: state.sessionName ?? "", file: state.sessionFile ?? "", busy: !!state.isStreaming });
+    } catch {
+      // The transcript is readable without it.
+    }
+  }
+
+  async refreshPolicy() {
+    try {
+      const [tools, policy] = await Promise.all([call(sessionPath(this.id, "/tools")), call(sessionPath(this.id, "/policy"))]);
+      if (this.closed) return;
+      this.set({ tools, policy, policyProblem: null });
+      // A session that was never asked has no model of its own: name the one it would use.
+      const would = /^([^/]+)\/(.+)$/.exec(policy?.ask?.model ?? "");
+      if (would && !this.state.model) this.set({ model: { provider: would[1] ?? "", id: would[2] ?? "" } });
+    } catch (e) {
+      if (!this.closed) this.set({ policyProblem: explain(e) });
+    }
+  }
+
+  async refreshModels() {
+    try {
+      const { models } = await call(sessionPath(this.id, "/models"));
+      if (!this.closed && Array.isArray(models)) this.set({ models });
+    } catch {
+      // The choice then offers only the model in use.
+    }
+  }
+
+  /** The rows to show, as the same objects as before where nothing changed. */
+  rows() {
+    const { messages, live, pending } = this.state;
+    const start = live?.startedAt ?? 0;
+    if (!this.made || this.made.messages !== messages || this.made.live !== !!live || this.made.start !== start) {
+      const rows = reuse(this.made?.rows ?? [], toRows(withoutTurn(messages, live)));
+      this.made = { messages, live: !!live, start, rows };
+    }
+    /** @type {Row[]} */
+    const rows = this.made.rows.slice();
+    if (pending) rows.push(pendingRow(pending));
+    if (live) for (const r of live.rows) if (r.parts.length) rows.push(r);
+    return rows;
+  }
+
+  // ---- the stream
+
+  /** @param {any} f a decoded frame */
+  receive(f) {
+    if (this.closed) return;
+    if (f?.kind === "uiMessageChunk" && f.chunk) this.chunk(f.chunk);
+    else if (f?.kind === "control" && f.payload) this.control(f.payload);
+  }
+
+  /** @param {any} chunk */
+  chunk(chunk) {
+    switch (chunk.type) {
+      case "start":
+        this.turns++;
+        this.ending = false;
+        this.turn = newTurn(this.startedAt, this.replayed ? null : new Set(this.state.messages.map((m) => String(m?.entryId))));
+        this.replayUntil = this.replayed ? performance.now() + 400 : 0;
+        this.replayed = false;
+        this.set({ live: this.turn, busy: true, turnProblem: null, said: "The answer begins." });
+        // The user's message may come from another window.
+        setTimeout(() => !this.closed && void this.refetch(), 250);
+        return;
+      case "finish":
+        this.end("The answer is complete.");
+        return;
+      case "abort":
+        if (this.turn) this.turn = apply(this.turn, chunk, Date.now());
+        this.end("Stopped.");
+        return;
+      case "error":
+        if (!this.turn) {
+          this.set({ turnProblem: { text: String(chunk.errorText || "The turn failed."), detail: "" } });
+          return;
+        }
+        // A turn that failed is over when it says so; before that it is a remark.
+        if (this.state.busy) {
+          this.turn = { ...this.turn, notice: String(chunk.errorText ?? "") };
+          this.draw();
+          return;
+        }
+    }
+    // A stream that begins in the middle of a turn: show what comes, hide nothing.
+    // What is told again happened before: how long it took is not known here.
+    const now = this.turn?.before === null && performance.now() < this.replayUntil ? 0 : Date.now();
+    this.turn = apply(this.turn ?? newTurn(Infinity, null), chunk, now);
+    this.draw();
+  }
+
+  /** Puts the turn into the state once per frame, however many chunks come. */
+  draw() {
+    if (this.frame) return;
+    this.frame = 1;
+    const now = () => {
+      if (!this.frame) return;
+      this.frame = 0;
+      if (!this.closed && this.turn) this.set({ live: this.turn });
+    };
+    if (document.hidden) setTimeout(now, 250);
+    else requestAnimationFrame(now);
+  }
+
+  /** @param {string} said */
+  end(said) {
+    const news = !this.ending;
+    this.ending = true;
+    this.set({ live: this.turn, busy: false, doing: this.state.doing === "stopping" ? "" : this.state.doing, said });
+    if (!news && !this.turn) return; // busy:false and the last chunk say the same
+    void this.refetch();
+    if (!news) return;
+    void this.refreshPolicy(); // a receipt may have been written
+    this.onChange();
+  }
+
+  /** @param {any} p the payload of a control frame */
+  control(p) {
+    switch (p.control) {
+      case "session-state": {
+        const s = p.snapshot ?? {};
+        const was = this.state.busy;
+        if (!this.greeted) this.replayed = !!s.busy;
+        this.greeted = true;
+        this.startedAt = s.busy ? Number(s.turn?.startedAt ?? 0) : 0;
+        /** @type {Partial<State>} */
+        const patch = { busy: !!s.busy };
+        if (s.model?.id) patch.model = { id: s.model.id, provider: s.model.provider };
+        if (typeof s.title === "string" && s.title) patch.name = s.title;
+        this.set(patch);
+        // Its finish may have been lost with a connection.
+        if (!s.busy && (was || this.turn)) this.end("The answer is complete.");
+        return;
+      }
+      case "session-status":
+        if (p.state === "error") this.set({ sendProblem: { text: "The session could not be started.", detail: String(p.detail ?? "") } });
+        return;
+      case "policy":
+        if (this.state.tools) {
+          this.set({ tools: { ...this.state.tools, kind: p.kind ?? this.state.tools.kind, tools: p.tools ?? this.state.tools.tools, source: p.source ?? this.state.tools.source } });
+        }
+        this.say("The session's policy has changed.");
+        void this.refreshPolicy();
+        this.onChange();
+        return;
+      case "notice":
+        this.notice(String(p.text ?? ""));
+        return;
+      case "error":
+        // These are ends of a life, not failures: the next prompt begins another.
+        if (!["idle", "stopped", "shutdown"].includes(String(p.code))) this.notice(String(p.message ?? "The session ended."));
+    }
+  }
+
+  /** @param {string} text */
+  notice(text) {
+    if (text && !this.state.notices.includes(text)) this.set({ notices: [...this.state.notices.slice(-2), text], said: text });
+  }
+
+  /** @param {string} text */
+  dismiss(text) {
+    this.set({ notices: this.state.notices.filter((n) => n !== text) });
+  }
+
+  // ---- asking
+
+  /**
+   * Sends a prompt. It is true when the server has taken it; until then the caller
+   * keeps the text.
+   * @param {string} text
+   */
+  async send(text) {
+    if (this.state.doing) return false;
+    this.set({ doing: "sending", sendProblem: null, turnProblem: null });
+    // The stream first, so that the turn's beginning is not missed.
+    await this.connection?.ready(3000);
+    const last = this.state.messages[this.state.messages.length - 1];
+    const pending = { text, after: String(last?.entryId ?? ""), time: Date.now() };
+    try {
+      await call(sessionPath(this.id, "/messages"), { method: "POST", body: { message: text } });
+      if (arrived(this.state.messages, pending.after)) this.set({ doing: "" });
+      else this.set({ doing: "", pending });
+      this.onChange();
+      return true;
+    } catch (e) {
+      this.set({ doing: "", sendProblem: explain(e) });
+      return false;
+    }
+  }
+
+  async abort() {
+    if (this.state.doing === "stopping") return;
+    this.set({ doing: "stopping" });
+    try {
+      await call(sessionPath(this.id, "/abort"), { method: "POST" });
+      setTimeout(() => this.state.doing === "stopping" && this.set({ doing: "" }), 5000);
+    } catch (e) {
+      this.set({ doing: "", sendProblem: explain(e) });
+    }
+  }
+
+  /** @param {() => Promise<any>} ask */
+  async change(ask) {
+    this.set({ changing: true, policyProblem: null });
+    /** @type {Problem | null} */
+    let problem = null;
+    try {
+      await ask();
+    } catch (e) {
+      problem = explain(e);
+    }
+    if (this.closed) return;
+    await this.refreshPolicy();
+    this.set(problem ? { changing: false, policyProblem: problem } : { changing: false });
+    this.onChange();
+  }
+
+  /** @param {string[]} tools */
+  setTools(tools) {
+    return this.change(() => call(sessionPath(this.id, "/tools"), { method: "PUT", body: { tools } }));
+  }
+
+  /** @param {string} preset */
+  setPreset(preset) {
+    return this.change(() => call(sessionPath(this.id, "/tools"), { method: "PUT", body: { preset } }));
+  }
+
+  followSettings() {
+    return this.change(() => call(sessionPath(this.id, "/tools"), { method: "DELETE" }));
+  }
+
+  /** @param {string} provider @param {string} modelId */
+  async setModel(provider, modelId) {
+    const before = this.state.model;
+    this.set({ model: { id: modelId, provider }, sendProblem: null });
+    try {
+      await call(sessionPath(this.id, "/models"), { method: "POST", body: { provider, modelId } });
+      this.say(`The model is ${modelId}.`);
+      void this.refreshPolicy();
+    } catch (e) {
+      this.set({ model: before, sendProblem: explain(e) });
+    }
+  }
+
+  /** @param {string} name */
+  async rename(name) {
+    try {
+      await call("sessions/rename", { method: "POST", body: { sessionId: this.id, name } });
+      this.set({ name: name.trim() });
+      this.onChange();
+    } catch (e) {
+      this.set({ sendProblem: explain(e) });
+    }
+  }
+}
+
+/**
+ * Tells whether a user message stands after the given entry.
+ * @param {any[]} messages @param {string} after
+ */
+function arrived(messages, after) {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    if (messages[i]?.entryId === after) return false;
+    if (messages[i]?.role === "user") return true;
+  }
+  return false;
+}
+
+/** @type {WeakMap<object, Row>} */
+const pendingRows = new WeakMap();
+
+/** @param {{text: string, time: number}} p @returns {Row} */
+function pendingRow(p) {
+  let row = pendingRows.get(p);
+  if (!row) {
+    row = { kind: "user", key: "pending", text: p.text, images: [], time: p.time, pending: true };
+    pendingRows.set(p, row);
+  }
+  return row;
+}
+
+/**
+ * Keeps the old object of a row that says the same. An entry never changes once
+ * it is written; only results join their calls later.
+ * @param {Row[]} old @param {Row[]} fresh
+ */
+function reuse(old, fresh) {
+  const byKey = new Map(old.map((r) => [r.key, r]));
+  return fresh.map((r) => {
+    const was = byKey.get(r.key);
+    return was && sign(was) === sign(r) ? was : r;
+  });
+}
+
+/** @param {Row} r */
+function sign(r) {
+  if (r.kind !== "assistant") return `${r.kind} ${r.text.length}`;
+  return r.parts.map((p) => (p.type === "tool" ? `${p.id} ${p.state}` : `${p.type} ${p.text.length}`)).join() + (r.error ?? "") + r.aborted;
+}

@@ -1,0 +1,93 @@
+// The sessions, by folder.
+
+import { useState } from "preact/hooks";
+import { splitPath, oneLine, Time } from "./format.js";
+import { html, memo, useStore } from "./html.js";
+import { Icon } from "./icons.js";
+import { byFolder, titleOf } from "./list.js";
+import { kindOfList, kindWords } from "./policywords.js";
+
+/** @import {SessionList} from "./list.js" */
+/** @import {SessionItem} from "./types.js" */
+
+/** @type {Record<string, string>} */
+const doing = { working: "answering", "awaiting-input": "waiting for you", error: "failed" };
+
+/**
+ * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onPick: () => void}} props
+ */
+export function Sidebar({ list, current, onNew, onKeys, onPick }) {
+  const { sessions, cursor, q, loaded, loading, problem } = useStore(list);
+  const groups = byFolder(sessions);
+  return html`<div class="side-inner">
+    <header class="side-head">
+      <div class="brand">piweb</div>
+      <button type="button" class="icon-button" aria-label="Keyboard shortcuts" title="Keyboard (?)" onClick=${onKeys}><${Icon} name="keys" /></button>
+      <button type="button" class="new" onClick=${() => onNew()} title="New session (n)"><${Icon} name="plus" />New</button>
+    </header>
+    <div class="search"><${Icon} name="search" />
+      <input id="search" type="search" placeholder="Search sessions" aria-label="Search sessions" autocomplete="off" spellcheck=${false} value=${q}
+        onInput=${(/** @type {any} */ e) => list.search(e.target.value)} onKeyDown=${fromSearch} /><kbd>/</kbd></div>
+    <nav class="list" aria-label="Sessions" aria-busy=${loading} onKeyDown=${inList}>
+      ${problem && html`<div class="strip bad" role="alert"><span><strong>${problem.text}</strong></span></div>`}
+      ${loaded && !problem && sessions.length === 0 && html`<p class="quiet">${q ? `Nothing has “${oneLine(q, 40)}” in its name.` : "No sessions yet."}</p>`}
+      ${groups.map((g) => html`<${Folder} key=${g.cwd} cwd=${g.cwd} items=${g.items} current=${current} onNew=${onNew} onPick=${onPick} />`)}
+      ${cursor && html`<button type="button" class="more" onClick=${() => list.more()} disabled=${loading}>Load more</button>`}
+    </nav>
+  </div>`;
+}
+
+/**
+ * @param {{cwd: string, items: SessionItem[], current: string, onNew: (cwd?: string) => void, onPick: () => void}} props
+ */
+function Folder({ cwd, items, current, onNew, onPick }) {
+  const [folded, setFolded] = useState(false);
+  const { base, parent } = splitPath(cwd);
+  return html`<section class="folder">
+    <div class="folder-head"><h2><button type="button" class="folder-name" aria-expanded=${!folded} title=${cwd || "No folder"} onClick=${() => setFolded(!folded)}>
+        <span class="turnable"><${Icon} name="chevron" /></span><bdi>${cwd ? base : "No folder"}</bdi><span class="parent"><bdi>${parent}</bdi></span></button></h2>
+      ${cwd && html`<button type="button" class="icon-button quiet-button" aria-label=${`New session in ${base}`} title="New session here" onClick=${() => onNew(cwd)}><${Icon} name="plus" /></button>`}
+    </div>
+    ${!folded && html`<ul>${items.map((s) => html`<li key=${s.sessionId}><${Item} s=${s} current=${s.sessionId === current} onPick=${onPick} /></li>`)}</ul>`}
+  </section>`;
+}
+
+/** @param {string} id */
+export const hashOf = (id) => `#/s/${encodeURIComponent(id)}`;
+
+const Item = memo((/** @type {{s: SessionItem, current: boolean, onPick: () => void}} */ { s, current, onPick }) => {
+  const kind = kindOfList(s.kind);
+  return html`<a class=${s.problem ? "item problem" : "item"} href=${hashOf(s.sessionId)} aria-current=${current ? "page" : undefined} onClick=${onPick} title=${s.problem ?? ""}>
+    <span class="item-title" dir="auto">${oneLine(titleOf(s), 200)}</span>
+    <span class="item-line">
+      ${s.activity && html`<span class=${`dot ${s.activity}`} /><span class="visually-hidden">${doing[s.activity] ?? s.activity}, </span>`}
+      ${s.problem ? html`<span class="badge refused">unreadable</span>` : html`<span class=${`badge ${kind}`}>${kindWords(kind).label}</span>`}
+      <${Time} at=${s.updatedAt ?? s.createdAt} short=${true} />
+    </span>
+  </a>`;
+});
+
+/** @param {KeyboardEvent} e */
+function fromSearch(e) {
+  if (e.isComposing) return;
+  if (e.key === "ArrowDown" || e.key === "Enter") {
+    const first = /** @type {HTMLElement | null} */ (document.querySelector(".list .item"));
+    e.preventDefault();
+    if (e.key === "Enter") first?.click();
+    else first?.focus();
+  }
+}
+
+/** Arrows go from session to session. @param {KeyboardEvent} e */
+function inList(e) {
+  if (!["ArrowDown", "ArrowUp", "Home", "End"].includes(e.key) || e.altKey) return;
+  const items = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".list .item")]);
+  const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  e.preventDefault();
+  if (e.key === "ArrowUp" && at <= 0) {
+    document.getElementById("search")?.focus();
+    return;
+  }
+  const to = e.key === "Home" ? 0 : e.key === "End" ? items.length - 1 : at + (e.key === "ArrowDown" ? 1 : -1);
+  items[Math.max(0, Math.min(items.length - 1, to))]?.focus();
+}

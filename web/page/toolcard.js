@@ -1,0 +1,131 @@
+// A tool's call: one line that says what was done, and more when opened.
+
+import { useEffect, useState } from "preact/hooks";
+import { Code, CopyButton } from "./code.js";
+import { duration, oneLine } from "./format.js";
+import { html, memo } from "./html.js";
+import { Icon } from "./icons.js";
+
+/** @import {ToolPart} from "./types.js" */
+
+/**
+ * Which cards are open. It outlives the card: when a turn ends, its rows are
+ * replaced by those of the file, and what was open should stay open.
+ * @type {Map<string, boolean>}
+ */
+const opened = new Map();
+
+/** @param {any} v */
+const str = (v) => (typeof v === "string" ? v : "");
+
+/**
+ * The one argument that says most.
+ * @param {ToolPart} p
+ */
+export function summary(p) {
+  const a = p.input && typeof p.input === "object" ? p.input : {};
+  const path = str(a.path) || str(a.file_path);
+  switch (p.name) {
+    case "grep":
+    case "find":
+      return [str(a.pattern), path && `in ${path}`].filter(Boolean).join(" ");
+    case "read":
+      return path + (a.offset ? ` from line ${a.offset}` : "");
+  }
+  const best = str(a.command) || path || str(a.description) || str(a.query) || str(a.url);
+  if (best) return oneLine(best, 160);
+  const first = Object.values(a).find((v) => typeof v === "string" && v);
+  return first ? oneLine(String(first), 160) : Object.keys(a).length ? oneLine(JSON.stringify(a), 160) : "";
+}
+
+/** The arguments as people would write them. @param {{part: ToolPart}} props */
+function Input({ part }) {
+  const a = part.input && typeof part.input === "object" ? part.input : {};
+  if (typeof a.command === "string") return html`<${Code} text=${a.command} lang="bash" label="command" />`;
+  if (part.name === "edit") {
+    const edits = Array.isArray(a.edits) ? a.edits : [a];
+    const text = edits.map((/** @type {any} */ e) => [...lines("-", str(e?.oldText)), ...lines("+", str(e?.newText))].join("\n")).join("\n\n");
+    if (text) return html`<${Code} text=${text} lang="diff" label="change" />`;
+  }
+  if (part.name === "write" && typeof a.content === "string") return html`<${Output} text=${a.content} label="written" lang=${extension(str(a.path))} />`;
+  if (["read", "ls"].includes(part.name) && Object.keys(a).length <= 1) return null;
+  if (!Object.keys(a).length) return null;
+  return html`<${Code} text=${JSON.stringify(a, null, 2)} lang="json" label="arguments" />`;
+}
+
+/** @param {string} mark @param {string} text */
+const lines = (mark, text) => (text === "" ? [] : text.replace(/\n$/, "").split("\n").map((l) => mark + " " + l));
+
+/** @param {string} path */
+const extension = (path) => /\.([A-Za-z0-9]+)$/.exec(path)?.[1] ?? "";
+
+const shortLines = 18;
+/** More than this is never put into the page; the copy has it all. */
+const longest = 200_000;
+
+/** @param {{text: string, label: string, lang?: string, error?: boolean}} props */
+export function Output({ text, label, lang = "", error = false }) {
+  const [all, setAll] = useState(false);
+  const total = text.split("\n").length;
+  const long = total > shortLines + 6;
+  const cut = long && !all ? text.split("\n").slice(0, shortLines).join("\n") : text.slice(0, longest);
+  return html`<div class=${error ? "output bad" : "output"}>
+    <div class="output-head"><span>${label}</span>${text && html`<${CopyButton} text=${text} />`}</div>
+    ${text ? html`<${Code} text=${cut} lang=${lang} label=${label} />` : html`<p class="faint">nothing</p>`}
+    ${long && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? "Show less" : `Show all ${total.toLocaleString("en")} lines`}</button>`}
+    ${all && text.length > longest && html`<p class="faint">The rest is not shown here. Copy has all of it.</p>`}
+  </div>`;
+}
+
+/** Seconds that pass, so that waiting has a measure. @param {{since: number}} props */
+function Ticking({ since }) {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const t = setInterval(() => again((n) => n + 1), 1000);
+    return () => clearInterval(t);
+  }, []);
+  const ms = Date.now() - since;
+  return html`<span class="took">${ms < 1000 ? "" : duration(Math.floor(ms / 1000) * 1000)}</span>`;
+}
+
+const states = { running: "running", done: "done", error: "failed", lost: "no result was recorded" };
+
+export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
+  const [open, setOpen] = useState(opened.get(part.id) ?? false);
+  const toggle = () => {
+    opened.set(part.id, !open);
+    setOpen(!open);
+  };
+  const tail = part.state === "running" && part.output ? part.output.replace(/\n+$/, "").split("\n").slice(-6).join("\n") : "";
+  return html`<div class=${`tool ${part.state}`}>
+    <button type="button" class="tool-head" aria-expanded=${open} onClick=${toggle}>
+      <span class="tool-state" title=${states[part.state]}>
+        ${part.state === "running" ? html`<span class="spinner" />` : html`<${Icon} name=${part.state === "done" ? "check" : part.state === "error" ? "cross" : "dash"} />`}
+      </span>
+      <span class="tool-name">${part.name}</span>
+      <span class="tool-what" dir="auto">${summary(part)}</span>
+      ${part.state === "running" && part.startedAt ? html`<${Ticking} since=${part.startedAt} />` : html`<span class="took">${duration(part.durationMs)}</span>`}
+      <span class="visually-hidden">, ${states[part.state]}</span>
+      <span class="turnable"><${Icon} name="chevron" /></span>
+    </button>
+    ${!open && tail && html`<pre class="tail" aria-label="output so far">${tail}</pre>`}
+    ${!open && part.state === "error" && html`<p class="tool-error" dir="auto">${oneLine(part.error ?? "", 240)}</p>`}
+    ${!open && part.state === "lost" && html`<p class="tool-error faint">No result was recorded.</p>`}
+    ${open && html`<div class="tool-body">
+      <${Input} part=${part} />
+      ${part.state === "error"
+        ? html`<${Output} text=${part.error ?? ""} label="error" error=${true} />`
+        : part.state === "lost"
+          ? html`<p class="faint">No result was recorded: the turn was broken off before the tool ended.</p>`
+          : html`<${Output} text=${part.output} label=${part.state === "running" ? "output so far" : "result"} />`}
+    </div>`}
+    ${part.images.map((p) => html`<${PictureView} picture=${p} />`)}
+  </div>`;
+});
+
+/** @param {{picture: import("./types.js").Picture}} props */
+export function PictureView({ picture }) {
+  return picture.src
+    ? html`<img class="picture" src=${picture.src} alt=${picture.label} loading="lazy" />`
+    : html`<p class="faint">A picture that cannot be shown here (${picture.label}).</p>`;
+}

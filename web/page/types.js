@@ -1,0 +1,130 @@
+// The shapes that the page works with, for the type checker only. What the
+// server sends is checked where it is used: a missing field must not break a page.
+
+/**
+ * @typedef {"chat-only" | "pinned" | "open" | "child" | "refused"} Kind
+ *
+ * @typedef {object} SessionItem One line of the list.
+ * @property {string} sessionId
+ * @property {string} cwd
+ * @property {string} createdAt
+ * @property {string} [updatedAt]
+ * @property {string} [name]
+ * @property {string} [firstMessage]
+ * @property {number} [messageCount]
+ * @property {string} [tools]
+ * @property {string} [kind]
+ * @property {string} [path]
+ * @property {string} [problem]
+ * @property {string} [activity]
+ *
+ * @typedef {object} Bootstrap
+ * @property {string} [version]
+ * @property {string} [agentDir]
+ * @property {string} [sessionsDir]
+ * @property {boolean} [offlineOnly]
+ * @property {string} [defaultCwd]
+ * @property {string} [defaultSource]
+ * @property {boolean} [demoAvailable]
+ *
+ * @typedef {object} Model
+ * @property {string} id
+ * @property {string} provider
+ * @property {string} [name]
+ *
+ * @typedef {object} ToolInfo
+ * @property {string} name
+ * @property {string} [description]
+ * @property {boolean} allowed
+ * @property {string} [why]
+ *
+ * @typedef {object} ToolsAnswer What the session may use, and what there is.
+ * @property {Kind} kind
+ * @property {{by: string, entry?: string}} source
+ * @property {string[]} tools
+ * @property {string} preset
+ * @property {ToolInfo[]} available
+ *
+ * @typedef {object} Receipt
+ * @property {{kind: string, source: {by: string, entry?: string}}} policy
+ * @property {{sha256: string, bytes: number}} system
+ * @property {{name: string}[]} tools
+ * @property {string} model
+ *
+ * @typedef {object} Check
+ * @property {string} entry
+ * @property {number} line
+ * @property {Receipt} receipt
+ * @property {string[] | null} differences
+ * @property {string[] | null} notes
+ *
+ * @typedef {object} Explanation The five steps: read, decide, load, ask, record.
+ * @property {any} read
+ * @property {{kind: Kind, source: {by: string, entry?: string}, tools: string[], loads: Record<string, boolean>, prompt: string, trail: {by: string, decided: boolean, text: string}[], error?: string}} decide
+ * @property {{folder: string, warning?: string, error?: string, head: {sha256: string, bytes: number, text: string}, sources: {path: string, sha256: string}[], left: {path: string, reason: string}[], tools: {name: string}[], missing: string[], trust: string}} load
+ * @property {{sessionModel?: string, model?: string, notice?: string, error?: string, thinking?: string, system: boolean, messages: number, tools: string[]}} ask
+ * @property {{receipts: Check[], next: string, edited: string[]}} record
+ *
+ * @typedef {object} TextPart
+ * @property {"text"} type
+ * @property {string} id
+ * @property {string} text
+ *
+ * @typedef {object} ThinkingPart
+ * @property {"thinking"} type
+ * @property {string} id
+ * @property {string} text
+ * @property {boolean} [redacted]
+ * @property {boolean} [open] still being written
+ *
+ * @typedef {object} ToolPart
+ * @property {"tool"} type
+ * @property {string} id
+ * @property {string} name
+ * @property {any} input
+ * @property {"running" | "done" | "error" | "lost"} state
+ * @property {string} output
+ * @property {Picture[]} images
+ * @property {string} [error]
+ * @property {boolean} [preliminary]
+ * @property {number} [startedAt] Unix milliseconds, while running
+ * @property {number} [durationMs]
+ *
+ * @typedef {TextPart | ThinkingPart | ToolPart} Part
+ *
+ * @typedef {object} Picture
+ * @property {string} src
+ * @property {string} label
+ *
+ * @typedef {object} UserRow
+ * @property {"user"} kind
+ * @property {string} key
+ * @property {string} text
+ * @property {Picture[]} images
+ * @property {number} [time]
+ * @property {boolean} [pending]
+ *
+ * @typedef {object} AssistantRow
+ * @property {"assistant"} kind
+ * @property {string} key
+ * @property {Part[]} parts
+ * @property {number} [time]
+ * @property {string} [model]
+ * @property {string} [provider]
+ * @property {number} [durationMs]
+ * @property {string} [error]
+ * @property {boolean} [aborted]
+ * @property {boolean} [cut] the answer reached its length limit
+ * @property {boolean} [live]
+ *
+ * @typedef {object} NoteRow
+ * @property {"note"} kind
+ * @property {string} key
+ * @property {string} title
+ * @property {string} text
+ * @property {number} [time]
+ * @property {boolean} [plain] text is no markdown
+ *
+ * @typedef {UserRow | AssistantRow | NoteRow} Row
+ */
+export {};
