@@ -148,7 +148,8 @@ func TestBashStopsListeningToANoisyBackgroundChild(t *testing.T) {
 func TestBashTimeoutWhileABackgroundChildWrites(t *testing.T) {
 	call := bashCall(t, t.TempDir(), "")
 	call.Arguments = toolArgs(t, map[string]any{
-		"command": "(while :; do echo x; sleep 0.01; done) & exit 4", "timeout": 2})
+		// several children, so that one that waits for a processor is no silence
+		"command": "for i in 1 2 3 4 5 6; do (while :; do echo x; sleep 0.01; done) & done; exit 4", "timeout": 2})
 	r := runBash(t, context.Background(), Options{TempDir: t.TempDir()}, call)
 	for _, want := range []string{"timeout of 2 s", "ended with exit code 4", "in the background"} {
 		if !strings.Contains(r.Content.PlainText(), want) {

@@ -13,8 +13,7 @@ import (
 )
 
 func TestBuiltin(t *testing.T) {
-	// pi's order; grep and find will come before ls.
-	want := []string{"read", "bash", "edit", "write", "ls"}
+	want := []string{"read", "bash", "edit", "write", "grep", "find", "ls"} // pi's order
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)
 	}
@@ -92,6 +91,8 @@ func TestParametersArePis(t *testing.T) {
 		"bash":  "command:string! timeout:number",
 		"edit":  "path:string! edits:array!",
 		"write": "path:string! content:string!",
+		"grep":  "pattern:string! path:string glob:string ignoreCase:boolean literal:boolean context:number limit:number",
+		"find":  "pattern:string! path:string limit:number",
 		"ls":    "path:string limit:number",
 	}
 	for _, tool := range Builtin(Options{}) {

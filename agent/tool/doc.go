@@ -1,5 +1,6 @@
 // Package tool holds the built-in tools of a coding agent: read, bash, edit,
-// write and ls, under the names, parameters, limits and result shapes of pi.
+// write, grep, find and ls, under the names, parameters, limits and result
+// shapes of pi.
 //
 // A tool is a [Runner] that a composed system prompt can also describe, a
 // [Tool]. [Builtin] builds the whole set from one [Options], which carries all
@@ -20,6 +21,10 @@
 // Reading is generous about names, writing is literal: see path.go. Output is
 // cut on whole lines, see truncate.go, and memory stays bounded however long a
 // file or an output is, see lines.go and window.go.
+//
+// grep and find need no other program. They leave out what ripgrep and fd leave
+// out, by the rules of package ignore, and find their results in the order of
+// paths, so that the same call gives the same answer: see glob.go and scan.go.
 //
 // Source of the shapes: spec/pi.md §4.
 package tool

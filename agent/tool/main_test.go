@@ -214,12 +214,12 @@ func summarize(t *testing.T, dir string, r Result) wantResult {
 	return w
 }
 
-func callTool(t *testing.T, tool Tool, dir, args string) Result {
+func callTool(t testing.TB, tool Tool, dir, args string) Result {
 	t.Helper()
 	return runCall(t, tool, &Call{CWD: dir, Arguments: json.RawMessage(args)})
 }
 
-func runCall(t *testing.T, tool Tool, call *Call) Result {
+func runCall(t testing.TB, tool Tool, call *Call) Result {
 	t.Helper()
 	call.ID, call.Name = "call_1", tool.Declaration().Name
 	r, err := tool.Run(context.Background(), call)

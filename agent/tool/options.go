@@ -41,7 +41,8 @@ type Options struct {
 	TempDir string
 
 	// Environ is the environment that commands start from, without the session's
-	// part; nil for the process's own. Secrets of piweb are left out of it.
+	// part; nil for the process's own. Secrets of piweb are left out of it. With
+	// Home, it leads grep and find to the user's configuration of git.
 	Environ func() []string
 
 	// Locks keeps two calls from changing one file at the same time. Share one
@@ -72,14 +73,15 @@ type builtin struct {
 	build func(Options) Tool
 }
 
-// builtins lists the tools in pi's order. grep and find belong between write
-// and ls.
+// builtins lists the tools in pi's order.
 func builtins() []builtin {
 	return []builtin{
 		{"read", func(o Options) Tool { return NewRead(o) }},
 		{"bash", func(o Options) Tool { return NewBash(o) }},
 		{"edit", func(o Options) Tool { return NewEdit(o) }},
 		{"write", func(o Options) Tool { return NewWrite(o) }},
+		{"grep", func(o Options) Tool { return NewGrep(o) }},
+		{"find", func(o Options) Tool { return NewFind(o) }},
 		{"ls", func(o Options) Tool { return NewLs(o) }},
 	}
 }

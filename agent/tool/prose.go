@@ -50,6 +50,9 @@ func readProse(file string) string {
 		"{lines}", strconv.Itoa(MaxLines),
 		"{size}", formatSize(MaxBytes),
 		"{entries}", strconv.Itoa(lsDefaultLimit),
+		"{matches}", strconv.Itoa(grepDefaultLimit),
+		"{results}", strconv.Itoa(findDefaultLimit),
+		"{units}", strconv.Itoa(shownUnits),
 	).Replace(string(data))
 }
 

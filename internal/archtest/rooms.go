@@ -28,6 +28,8 @@ const (
 
 	jsonschema = "github.com/santhosh-tekuri/jsonschema/v6"
 	goInternal = "github.com/rogpeppe/go-internal"
+	gitignore  = "github.com/sabhiram/go-gitignore"
+	doublestar = "github.com/bmatcuk/doublestar/v4"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -38,6 +40,7 @@ var rooms = []room{
 	{"leaf", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
+	{"leaf", "internal/ignore", "git's ignore rules, exactly", nil, []string{gitignore, doublestar}},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
@@ -49,7 +52,7 @@ var rooms = []room{
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
 
-	{"engine", "agent/tool", "read, bash, edit, write, ls", []string{"message"}, []string{xtext, xsys, jsonschema, goInternal}},
+	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model"}, []string{openaiGo, gjson}},
@@ -61,7 +64,7 @@ var rooms = []room{
 	{"top", ".", "the facade: New(Config) wires everything",
 		[]string{"message", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
-	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "wrapper", "server/wire"}, []string{gjson}},
+	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},

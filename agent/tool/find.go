@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/piweb-go/piweb/internal/ignore"
+)
+
+const (
+	findDefaultLimit = 1000    // results, unless a call asks for another number
+	findMaxLimit     = 100_000 // results; the limit in bytes is met long before
+)
+
+// Find is the tool find: files and folders by name.
+type Find struct {
+	described
+	opts Options
+}
+
+// NewFind builds the tool find.
+func NewFind(opts Options) *Find {
+	return &Find{described: describe("find"), opts: opts.withDefaults()}
+}
+
+// Sequential is false: searching disturbs nobody.
+func (t *Find) Sequential() bool { return false }
+
+// Prepare accepts the other names that models give to path.
+func (t *Find) Prepare(args json.RawMessage) json.RawMessage {
+	return Coerce(t.decl, renamePath(args))
+}
+
+type findArgs struct {
+	Pattern string   `json:"pattern"`
+	Path    string   `json:"path"`
+	Limit   *float64 `json:"limit"` // results
+}
+
+type findDetails struct {
+	ResultLimitReached int         `json:"resultLimitReached,omitempty"` // results
+	Truncation         *Truncation `json:"truncation,omitempty"`
+}
+
+// Run searches.
+func (t *Find) Run(ctx context.Context, call *Call) (Result, error) {
+	var args findArgs
+	if failed, ok := decodeArgs(t, call, &args); !ok {
+		return failed, nil
+	}
+	if args.Path == "" {
+		args.Path = "."
+	}
+	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
+	glob, err := newNameGlob(args.Pattern, path)
+	if err != nil {
+		return Error(fmt.Sprintf("Cannot use the glob %q: %v.", args.Pattern, err)), nil
+	}
+	answer := findAnswer{limit: limitOf(args.Limit, findDefaultLimit, findMaxLimit)}
+	if err := answer.search(ctx, path, glob.smartCase(), t.opts); err != nil {
+		if ctx.Err() != nil {
+			return Error(fmt.Sprintf("Searching %s was stopped before it was done.", args.Path)), nil
+		}
+		return Error(fmt.Sprintf("Cannot search %s: %s", args.Path, explainSearch(err, path))), nil
+	}
+	return answer.result()
+}
+
+// findAnswer gathers what is shown.
+type findAnswer struct {
+	limit      int             // results
+	text       strings.Builder // results, up to the first that no longer fits
+	total      size            // of all results
+	more       bool            // there are results beyond the limit
+	unreadable unreadable
+}
+
+func (a *findAnswer) search(ctx context.Context, root string, glob nameGlob, opts Options) error {
+	info, err := os.Stat(root)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errNotAFolder
+	}
+	return ignore.Walk(ctx, root, ignore.WalkOptions{
+		Sorted:  true,
+		Options: opts.ignoring(ignore.GitEverywhere, ".ignore", ".fdignore"),
+		OnError: func(path string, err error) { a.unreadable.add(path) },
+	}, func(e ignore.Entry) error {
+		if !glob.match(e) {
+			return nil
+		}
+		if a.total.lines == a.limit {
+			a.more = true
+			return fs.SkipAll
+		}
+		a.add(e)
+		return nil
+	})
+}
+
+func (a *findAnswer) add(e ignore.Entry) {
+	name := displayPath(e.Path)
+	if e.IsDir() {
+		name += "/"
+	}
+	if a.total.lines > 0 {
+		name = "\n" + name
+	}
+	if a.text.Len() < headKeep {
+		a.text.WriteString(name)
+	}
+	a.total.lines++
+	a.total.bytes += len(name)
+}
+
+func (a *findAnswer) result() (Result, error) {
+	var details findDetails
+	var notes []string
+	text := "(nothing found)"
+	if a.total.lines > 0 {
+		// The number of lines is bounded by the limit on results already.
+		shown := cutter{noLineLimit, MaxBytes}.head(a.text.String(), a.total)
+		text = shown.Content
+		if a.more {
+			details.ResultLimitReached = a.limit
+			notes = append(notes, limitNote(a.limit, findMaxLimit, "result", "results"))
+		}
+		if shown.Truncated {
+			details.Truncation = &shown
+			notes = append(notes, fmt.Sprintf("Cut after %s: %s is the most at once", plural(shown.OutputLines, "result"), formatSize(MaxBytes)))
+		}
+	}
+	return notedResult(text, append(notes, a.unreadable.notes()...), details, details != findDetails{})
+}
