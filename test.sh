@@ -3,16 +3,18 @@
 #
 #   ./test.sh              format, vet, builds for three systems, tests with -race
 #   ./test.sh --interop    also the checks against real pi (needs npm)
+#   ./test.sh --page       also the types and units of the page (needs npm)
 #   ./test.sh --quick      tests without -race and without the other systems
 set -euo pipefail
 cd "$(dirname "$0")"
 
-interop=no quick=no
+interop=no page=no quick=no
 for arg in "$@"; do
   case "$arg" in
     --interop) interop=yes ;;
+    --page) page=yes ;;
     --quick) quick=yes ;;
-    *) echo "test.sh: unknown option $arg (there are --interop and --quick)" >&2; exit 2 ;;
+    *) echo "test.sh: unknown option $arg (there are --interop, --page and --quick)" >&2; exit 2 ;;
   esac
 done
 
@@ -37,6 +39,11 @@ else
   done
   step "tests with the race detector"
   go test -race -timeout 20m ./...
+fi
+
+if [ "$page" = yes ]; then
+  step "types and units of the page"
+  web/check.sh
 fi
 
 if [ "$interop" = yes ]; then

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent"
@@ -195,6 +196,21 @@ func (s *Server) getModels(w http.ResponseWriter, r *http.Request, args map[stri
 		}{s.usable(folderOf(t, log))})
 		return nil
 	})
+}
+
+// folderModels lists the models of a folder, for a session that is not there yet.
+func (s *Server) folderModels(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	cwd := r.URL.Query().Get("cwd")
+	if cwd == "" {
+		cwd = s.cfg.DefaultCWD
+	}
+	if !filepath.IsAbs(cwd) {
+		return &problem{status: http.StatusBadRequest, code: "INVALID_REQUEST", text: "The folder must be an absolute path.", fields: []string{"cwd"}}
+	}
+	write(w, r, http.StatusOK, struct {
+		Models []modelItem `json:"models"`
+	}{s.usable(filepath.Clean(cwd))})
+	return nil
 }
 
 // setModel chooses the model from the next prompt on.

@@ -116,6 +116,7 @@ func (s *Server) addRoutes() {
 	rt.add("POST", "sessions/:id/messages", s.sendMessage)
 	rt.add("POST", "sessions/:id/abort", s.abortSession)
 	rt.add("GET", "sessions/:id/state", s.getState)
+	rt.add("GET", "models", s.folderModels)
 	rt.add("GET", "sessions/:id/models", s.getModels)
 	rt.add("POST", "sessions/:id/models", s.setModel)
 	rt.add("GET", "sessions/:id/tools", s.getTools)

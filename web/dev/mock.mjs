@@ -193,6 +193,7 @@ async function api(req, res, path, query) {
     req.on("data", (d) => (t += d)).on("end", () => ok(t ? JSON.parse(t) : {}));
   });
   const m = req.method;
+  if (path === "models") return { models };
   if (path === "bootstrap") return { version: "mock", agentDir: "/home/ada/.pi/agent", sessionsDir: "/home/ada/.pi/agent/sessions", offlineOnly: has("empty"), defaultCwd: "/home/ada/src/till", demoAvailable: all.length === 0 };
   if (path === "demo") {
     all = sample().slice(0, 3);

@@ -171,7 +171,7 @@ function App() {
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
     ${policyShown && html`<aside class="policy" aria-label="Policy"><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
-    ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? ""} folders=${folders} someSession=${id || sessions[0]?.sessionId || ""} onClose=${() => setDialog(null)}
+    ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}
   </div>`;
 }

@@ -1,7 +1,7 @@
 // Starting a session: where, with which tools, with which model.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, explain, sessionPath } from "./api.js";
+import { call, explain } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { html } from "./html.js";
 import { presets } from "./policywords.js";
@@ -10,10 +10,9 @@ import { startedWith } from "./session.js";
 /** @import {Model} from "./types.js" */
 
 /**
- * @param {{cwd: string, folders: string[], someSession: string, onClose: () => void, onMade: (id: string) => void}} props
- *   someSession: models are asked of a session; any will do
+ * @param {{cwd: string, folders: string[], onClose: () => void, onMade: (id: string) => void}} props
  */
-export function NewSession({ cwd, folders, someSession, onClose, onMade }) {
+export function NewSession({ cwd, folders, onClose, onMade }) {
   const [folder, setFolder] = useState(cwd);
   const [preset, setPreset] = useState("configured");
   const [model, setModel] = useState("");
@@ -21,7 +20,7 @@ export function NewSession({ cwd, folders, someSession, onClose, onMade }) {
   const [problem, setProblem] = useState(/** @type {{text: string, detail: string} | null} */ (null));
   const [making, setMaking] = useState(false);
   useEffect(() => {
-    if (someSession) call(sessionPath(someSession, "/models")).then((a) => setModels(a.models ?? []), () => {});
+    call(`models?cwd=${encodeURIComponent(cwd)}`).then((a) => setModels(a.models ?? []), () => {});
   }, []);
 
   /** @param {Event} e */
