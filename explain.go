@@ -118,7 +118,7 @@ type ExplainOptions struct {
 
 // Explain explains a session file.
 func (r *Runtime) Explain(ctx context.Context, path string, o ExplainOptions) (*Explanation, error) {
-	s, err := session.Open(path, session.Options{})
+	s, err := session.Open(path, r.session)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func readStep(s *session.Session, c *session.Context) (ReadStep, error) {
 // Decide resolves the policy of a session file, without loading anything. cwd
 // stands in for a folder that is gone.
 func (r *Runtime) Decide(path, cwd string) (policy.Policy, policy.Trail, error) {
-	s, err := session.Open(path, session.Options{})
+	s, err := session.Open(path, r.session)
 	if err != nil {
 		return policy.Policy{}, nil, err
 	}

@@ -72,6 +72,7 @@ type Config struct {
 type Runtime struct {
 	host     *host
 	registry *wrapper.Registry
+	session  session.Options
 }
 
 // New makes a runtime. It reads nothing yet and starts nothing but the clock
@@ -81,8 +82,11 @@ func New(cfg Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Session.IndexDir == "" {
+		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
+	}
 	r := wrapper.NewRegistry(h, wrapper.Options{Session: cfg.Session, IdleTimeout: cfg.IdleTimeout, Gates: cfg.Gates, MaxTurns: cfg.MaxTurns, Ask: cfg.Ask})
-	return &Runtime{h, r}, nil
+	return &Runtime{h, r, cfg.Session}, nil
 }
 
 // Close ends all live sessions: running prompts are aborted and kept as far as

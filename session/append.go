@@ -326,15 +326,8 @@ func (s *Session) recognise() error {
 // adopt reads foreign lines. While a run is on they become siblings of its
 // chain; otherwise the last of them is the new leaf, as it would be for pi.
 func (s *Session) adopt(size int64) error {
-	before, line, start := len(s.entries), s.nextLine, s.end
-	if s.openTail {
-		line, s.nextLine = line-1, s.nextLine-1
-		if !s.tailRead { // a line that we saw half written may be whole now
-			start = s.tailStart
-			s.forget(KindTornTail, start)
-		}
-	}
-	if err := s.scanFrom(start, size); err != nil {
+	before, line := len(s.entries), s.nextLine
+	if err := s.scanOn(size); err != nil {
 		return err
 	}
 	s.remember()

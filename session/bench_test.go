@@ -41,8 +41,9 @@ func bigFile(b *testing.B, size int) string {
 	return path
 }
 
-// BenchmarkOpen opens a large session and, beside it in the same run, reads the
-// file and counts its lines: the floor of any index. Compare the MB/s.
+// BenchmarkOpen opens a large session, without an index on disk and with one, and,
+// beside it in the same run, reads the file and counts its lines: the floor of any
+// index. Compare the MB/s.
 func BenchmarkOpen(b *testing.B) {
 	const size = 128 << 20
 	path := bigFile(b, size)
@@ -52,6 +53,18 @@ func BenchmarkOpen(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			s, err := Open(path, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Close()
+		}
+	})
+	b.Run("open with index", func(b *testing.B) {
+		b.SetBytes(size)
+		o := Options{IndexDir: b.TempDir()}
+		b.ReportAllocs()
+		for b.Loop() {
+			s, err := Open(path, o)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -99,7 +99,7 @@ func (s *Session) load() error {
 		s.note(KindEmpty, 1, 0, "", "the file is empty; the header will be written with the first message")
 		return nil
 	}
-	if err := s.scanFrom(0, info.Size()); err != nil {
+	if err := s.scan(info.Size()); err != nil {
 		return err
 	}
 	s.remember()
@@ -117,6 +117,35 @@ func (s *Session) load() error {
 	s.leaf = len(s.entries) - 1
 	s.noteLeaves()
 	return nil
+}
+
+// scan indexes the whole file, or what an index on disk does not cover.
+func (s *Session) scan(size int64) error {
+	if !s.loadIndex(size) {
+		err := s.scanFrom(0, size)
+		if err == nil && s.header.Raw != nil {
+			s.saveIndex()
+		}
+		return err
+	}
+	if size == s.end {
+		return nil
+	}
+	return s.scanOn(size)
+}
+
+// scanOn indexes what stands behind the known end. A line that was seen half
+// written may be whole now and is read again.
+func (s *Session) scanOn(size int64) error {
+	start := s.end
+	if s.openTail {
+		s.nextLine--
+		if !s.tailRead {
+			start = s.tailStart
+			s.forget(KindTornTail, start)
+		}
+	}
+	return s.scanFrom(start, size)
 }
 
 // section limits reading to the part of the file that the scan is about, so

@@ -21,6 +21,18 @@ type Options struct {
 	FS   durable.FS       // nil for the machine's
 	Now  func() time.Time // nil for time.Now
 	Rand io.Reader        // nil for crypto/rand
+	// IndexDir holds the offset indexes of large files; "" for none. It may be
+	// deleted at any time.
+	IndexDir string
+
+	indexMin int64 // tests: size from which a file gets an index
+}
+
+func (o *Options) minIndexed() int64 {
+	if o.indexMin > 0 {
+		return o.indexMin
+	}
+	return indexMin
 }
 
 func (o *Options) fs() durable.FS {
@@ -69,6 +81,8 @@ type Session struct {
 	tailStart int64        // where the last line begins
 	tailRead  bool         // the last line gave all that it holds
 	known     []byte       // the last bytes before end, to notice a rewrite in place
+	indexed   int          // the first entries, that came from an index
+	indexEnd  int64        // what the index on disk covers
 	adopted   int          // entries that other programs appended since the open
 	writable  bool         // file is open for appending
 	migrate   bool         // the file has version 1 or 2 and was not written yet
@@ -187,6 +201,10 @@ func (s *Session) raw(e Entry) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("%s: read entry %s at byte %d: %w", s.path, e.ID, e.Offset, err)
 	}
+	if !s.checkIndexed(e, buf) {
+		_ = s.opts.fs().Remove(s.indexPath())
+		return nil, fmt.Errorf("%s: read entry %s at byte %d: %w; reopen it", s.path, e.ID, e.Offset, ErrReplaced)
+	}
 	return buf, nil
 }
 
@@ -244,12 +262,15 @@ func (s *Session) newID(taken map[ID]bool) (ID, error) {
 	return ID(u.String()), nil
 }
 
-// Close gives back the file and the lock. It does not sync.
+// Close gives back the file and the lock. It does not sync the session.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil
+	}
+	if s.end-s.indexEnd >= s.opts.minIndexed() {
+		s.saveIndex()
 	}
 	s.closed = true
 	err := s.lock.Unlock()
