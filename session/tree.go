@@ -38,7 +38,7 @@ func (s *Session) Branch(leaf ID) (Branch, error) {
 
 func (s *Session) walk(leaf int) Branch {
 	var b Branch
-	visited := map[int]bool{}
+	visited := make([]bool, len(s.entries))
 	cursor := map[ID]int{} // how many twins of an id are left to try
 	for i := leaf; ; {
 		e := s.entries[i]
@@ -68,7 +68,7 @@ func (s *Session) walk(leaf int) Branch {
 // an id was used twice and the last one was passed already, the one before it
 // is taken, so that a re-used id costs no history. It returns -1 when there is
 // none, and whether the id exists at all.
-func (s *Session) parentOf(e Entry, visited map[int]bool, cursor map[ID]int) (place int, known bool) {
+func (s *Session) parentOf(e Entry, visited []bool, cursor map[ID]int) (place int, known bool) {
 	last, ok := s.byID[e.Parent]
 	if !ok {
 		return -1, false
