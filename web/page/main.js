@@ -147,11 +147,16 @@ function App() {
   };
   const showSearch = () => {
     setMenu(true);
-    requestAnimationFrame(() => {
+    // What is not visible yet takes no focus: on a narrow screen the menu has to
+    // come first, which may take a frame or more.
+    let frames = 30;
+    const take = () => {
       const el = /** @type {HTMLInputElement | null} */ (document.getElementById("search"));
       el?.focus();
-      el?.select();
-    });
+      if (el && document.activeElement === el) el.select();
+      else if (--frames > 0) requestAnimationFrame(take);
+    };
+    requestAnimationFrame(take);
   };
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ e) => keys.current(e);
