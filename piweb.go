@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/piweb-go/piweb/agent"
@@ -73,6 +74,9 @@ type Runtime struct {
 	host     *host
 	registry *wrapper.Registry
 	session  session.Options
+
+	mu         sync.Mutex
+	catalogues map[string]*catalog.Catalogue // by root
 }
 
 // New makes a runtime. It reads nothing yet and starts nothing but the clock
@@ -86,7 +90,7 @@ func New(cfg Config) (*Runtime, error) {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
 	r := wrapper.NewRegistry(h, wrapper.Options{Session: cfg.Session, IdleTimeout: cfg.IdleTimeout, Gates: cfg.Gates, MaxTurns: cfg.MaxTurns, Ask: cfg.Ask})
-	return &Runtime{h, r, cfg.Session}, nil
+	return &Runtime{host: h, registry: r, session: cfg.Session, catalogues: map[string]*catalog.Catalogue{}}, nil
 }
 
 // Close ends all live sessions: running prompts are aborted and kept as far as
@@ -102,15 +106,32 @@ func (r *Runtime) Config(cwd string) *config.Config { return r.host.config(cwd) 
 // SessionRoot is the folder that holds the sessions of a working folder.
 func (r *Runtime) SessionRoot(cwd string) config.SessionRoot { return r.host.config(cwd).Sessions }
 
+// Catalogue knows the sessions that a working folder's configuration points to.
+// What it remembers of them lies in <agent directory>/piweb and may be deleted at
+// any time.
+func (r *Runtime) Catalogue(cwd string) *catalog.Catalogue {
+	root := r.SessionRoot(cwd).Dir
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.catalogues[root]
+	if !ok {
+		c = catalog.Open(root, filepath.Join(r.host.agentDir, "piweb"), catalog.Options{})
+		r.catalogues[root] = c
+	}
+	return c
+}
+
 // Find resolves what a person calls a session: a path, an id, or the beginning
-// of an id. cwd is the folder that the question comes from.
+// of an id. cwd is the folder that the question comes from; its own sessions go
+// before those of others.
 func (r *Runtime) Find(cwd, ref string) (string, error) {
-	return catalog.Find(r.SessionRoot(cwd).Dir, ref)
+	return r.Catalogue(cwd).Find(context.Background(), cwd, ref)
 }
 
 // Sessions lists all sessions, the newest first.
 func (r *Runtime) Sessions(ctx context.Context, cwd string) ([]catalog.Info, error) {
-	return catalog.List(ctx, r.SessionRoot(cwd).Dir)
+	page, err := r.Catalogue(cwd).List(ctx, catalog.Filter{})
+	return page.Infos, err
 }
 
 // Open starts the live session of a file, or returns the one that is live.

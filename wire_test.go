@@ -1,7 +1,6 @@
 package piweb_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/piweb-go/piweb"
@@ -403,107 +401,6 @@ func TestSwitchesOfCase023(t *testing.T) {
 	}
 	if again := w.choose(s, toolselect.Clear()); again.Appended {
 		t.Error("an equal choice was recorded again")
-	}
-}
-
-// TestConcurrentChanges is defect D1 of a peer: of 40 rounds of concurrent
-// changes 36 ended with a live session that disagreed with its file. Here eight
-// clients change the tools at once, prompts and restarts come between, and after
-// each round the request that the provider recorded is what the last entry of the
-// file demands.
-func TestConcurrentChanges(t *testing.T) {
-	sessions, rounds := 25, 40
-	if testing.Short() {
-		sessions = 2
-	}
-	for range sessions {
-		changeConcurrently(t, rounds)
-	}
-}
-
-func changeConcurrently(t *testing.T, rounds int) {
-	t.Helper()
-	w := newWorld(t, toolTurns(t))
-	s := w.create("read")
-	w.say(s, "plain")
-	path := s.Log().Path()
-	choices := []toolselect.Selection{
-		toolselect.ChatOnly(), pin(t, "read"), pin(t, "ls", "bash"), toolselect.Clear(), pin(t, "bash", "read", "edit"), toolselect.ChatOnly(), pin(t, "write"), toolselect.Clear(),
-	}
-	for round := range rounds {
-		var wg sync.WaitGroup
-		for _, sel := range choices {
-			wg.Go(func() {
-				if _, err := s.SetTools(context.Background(), sel); err != nil && !errors.Is(err, wrapper.ErrRunning) {
-					t.Error(err)
-				}
-			})
-		}
-		if round%3 == 0 { // a prompt among them
-			wg.Go(func() {
-				turn, err := s.Prompt(context.Background(), piweb.Input{Text: "plain"})
-				if err == nil {
-					err = turn.Wait(context.Background())
-				}
-				if err != nil && !errors.Is(err, wrapper.ErrRunning) {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if round%7 == 0 { // another process
-			if err := w.rt.Release(s); err != nil {
-				t.Fatal(err)
-			}
-			var err error
-			if s, err = w.rt.Open(t.Context(), path, piweb.OpenOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.say(s, "plain")
-		w.demandOfTheFile(path, round)
-	}
-	w.checkReceipts(s)
-	if n := len(s.Log().Leaves()); n != 1 {
-		t.Errorf("the tree forked into %d branches", n)
-	}
-	if err := w.rt.Close(); err != nil {
-		t.Error(err)
-	}
-	w.provider.Close()
-}
-
-// demandOfTheFile reads the last valid selection by itself, line by line, and
-// holds the last request against it.
-func (w *world) demandOfTheFile(path string, round int) {
-	w.t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	want := []string{"read", "bash", "edit", "write"}
-	for line := range strings.Lines(string(data)) {
-		var e struct {
-			CustomType string
-			Data       struct {
-				Tools   []string
-				Cleared bool
-			}
-		}
-		if json.Unmarshal([]byte(line), &e) != nil || e.CustomType != toolselect.CustomType {
-			continue
-		}
-		if want = e.Data.Tools; e.Data.Cleared {
-			want = []string{"read", "bash", "edit", "write"}
-		}
-	}
-	body := w.last().Body
-	if got := modeltest.ToolNames(body); !slices.Equal(got, want) {
-		w.t.Fatalf("round %d: the request has the tools %v, the file demands %v", round, got, want)
-	}
-	head, _ := modeltest.Head(body)
-	if chat := len(want) == 0; chat != (string(head) == chatHead) || chat && modeltest.HasTools(body) {
-		w.t.Fatalf("round %d: Chat Only is %v, the head is %q", round, chat, head)
 	}
 }
 

@@ -33,11 +33,16 @@ export class Piweb {
 
   /** What piweb says the file holds. */
   async show(sandbox, file) {
-    const stdout = await this.#run(sandbox, "sessions", "show", file, "--json");
+    return this.manage(sandbox, "show", file);
+  }
+
+  /** Runs a command on a session, such as ["fork", FILE, "--at", ID]; returns its JSON. */
+  async manage(sandbox, command, file, ...args) {
+    const stdout = await this.#run(sandbox, "sessions", command, file, ...args, "--json");
     try {
       return JSON.parse(stdout);
     } catch {
-      throw new Error(`piweb sessions show --json printed no JSON:\n${stdout.slice(0, 500)}`);
+      throw new Error(`piweb sessions ${command} --json printed no JSON:\n${stdout.slice(0, 500)}`);
     }
   }
 

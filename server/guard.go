@@ -16,7 +16,17 @@ import (
 	"time"
 )
 
-const cookieName = "piweb"
+// cookieName is the cookie's name at the port where a request came in. Browsers do
+// not tell cookies apart by port: with one name, two servers on one machine would
+// sign each other's pages out.
+func cookieName(r *http.Request) string {
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		if tcp, ok := addr.(*net.TCPAddr); ok {
+			return "piweb_" + strconv.Itoa(tcp.Port)
+		}
+	}
+	return "piweb"
+}
 
 // requestTime is how long an answer that is no stream may take to be written.
 const requestTime = time.Minute
@@ -206,7 +216,7 @@ func (s *Server) credentials(r *http.Request) (bearer, cookie bool) {
 		scheme, token, _ := strings.Cut(auth, " ")
 		return strings.EqualFold(scheme, "Bearer") && same(token, s.cfg.Token), false
 	}
-	for _, c := range r.CookiesNamed(cookieName) {
+	for _, c := range r.CookiesNamed(cookieName(r)) {
 		cookie = same(c.Value, s.cookie) || cookie
 	}
 	return false, cookie

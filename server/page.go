@@ -24,8 +24,10 @@ const signIn = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>piweb: not signed in</title>
+<main>
 <h1>This browser is not signed in</h1>
 <p>Open the link that piweb printed in its terminal when it started. It holds a token that is needed once.</p>
+</main>
 </html>
 `
 
@@ -86,7 +88,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) letIn(w http.ResponseWriter, r *http.Request, q url.Values) {
 	q.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, `/\`), RawQuery: q.Encode()}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Location", to.String())
 	w.WriteHeader(http.StatusSeeOther)

@@ -29,7 +29,7 @@ func TestSignIn(t *testing.T) {
 		t.Fatalf("the link is answered %d to %q", a.status, a.header.Get("Location"))
 	}
 	set := a.header.Get("Set-Cookie")
-	for _, want := range []string{"piweb=", "HttpOnly", "SameSite=Strict", "Path=/"} {
+	for _, want := range []string{"piweb_", "HttpOnly", "SameSite=Strict", "Path=/"} {
 		if !strings.Contains(set, want) {
 			t.Errorf("the cookie %q lacks %s", set, want)
 		}
@@ -63,7 +63,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("with two cookies of the name: %d", a.status)
 	}
 	logs := w.logs.String()
-	if strings.Contains(logs, testToken) || strings.Contains(logs, strings.TrimPrefix(cookie, "piweb=")) || !strings.Contains(logs, "path=/some/place") {
+	if strings.Contains(logs, testToken) || strings.Contains(logs, strings.TrimPrefix(cookie, "piweb_")) || !strings.Contains(logs, "path=/some/place") {
 		t.Errorf("the log is\n%s", logs)
 	}
 }

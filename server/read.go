@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"path/filepath"
 
@@ -23,7 +24,11 @@ func (s *Server) reading(r *http.Request, name string, do func(t *target, log *s
 		return err
 	}
 	if t.live != nil {
-		return do(t, t.live.Log())
+		err := do(t, t.live.Log())
+		if t.path == "" || !errors.Is(err, session.ErrClosed) {
+			return err
+		}
+		t.live = nil // closed in the same moment: the file has it all
 	}
 	log, err := session.Open(t.path, session.Options{})
 	if err != nil {
@@ -266,7 +271,11 @@ func (s *Server) getPolicy(w http.ResponseWriter, r *http.Request, args map[stri
 
 func (s *Server) explain(r *http.Request, t *target) (*piweb.Explanation, error) {
 	if t.live != nil {
-		return s.rt.ExplainLive(r.Context(), t.live, piweb.ExplainOptions{})
+		x, err := s.rt.ExplainLive(r.Context(), t.live, piweb.ExplainOptions{})
+		if t.path == "" || !errors.Is(err, session.ErrClosed) {
+			return x, err
+		}
+		t.live = nil // closed in the same moment
 	}
 	return s.rt.Explain(r.Context(), t.path, piweb.ExplainOptions{})
 }

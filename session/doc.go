@@ -12,8 +12,9 @@
 // # Rules of this package
 //
 // Opening, listing and walking never write. No existing line is rewritten, with
-// one exception: the first append to a file of version 1 or 2 replaces it in one
-// step by its migration and keeps the old file with the suffix ".bak". Lines
+// two exceptions: the first append to a file of version 1 or 2 replaces it in one
+// step by its migration and keeps the old file with the suffix ".bak", and [Move]
+// changes the working directory in the header, and no other byte. Lines
 // that we cannot read stay where they are and are reported as a [Diagnostic].
 // Entries are kept as offsets; their bytes are read when they are asked for, so
 // what we do not know survives byte for byte.
@@ -22,6 +23,11 @@
 // go through package internal/durable under a lock that is taken at the first
 // write. pi takes no lock, so the end of the file is checked before each write,
 // and entries of another writer are adopted.
+//
+// [Fork], [Clone], [ForkAll], [Import], [Move], [Trash] and [Restore] make, move
+// and remove whole files. Each is done as a whole or leaves everything as it was,
+// what a [Companion] keeps beside the file included; none replaces a file of
+// somebody else.
 //
 // The package knows no policy, no tools and no provider. What an entry of a
 // custom type means is said by the package that owns the type.

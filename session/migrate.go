@@ -160,8 +160,10 @@ type migration struct {
 
 func (m *migration) build() error {
 	var err error
-	if m.head, err = sjson.SetBytes(bytes.Clone(m.s.header.Raw), "version", Version); err != nil {
-		return err
+	if m.head == nil { // a fork brings its own
+		if m.head, err = sjson.SetBytes(bytes.Clone(m.s.header.Raw), "version", Version); err != nil {
+			return err
+		}
 	}
 	headDone := false
 	err = lines(section{m.s, m.s.end}, 0, 1, func(l line) error {

@@ -28,9 +28,9 @@ type demoSession struct {
 func demoSessions() []demoSession {
 	pinned, none := []string{"read", "ls"}, []string{}
 	return []demoSession{
-		{name: "nothing chosen: the settings decide", prompts: []string{"list .", "read greet.go"}},
+		{name: "nothing chosen: the settings decide", prompts: []string{"read README.md", "run `ls`"}},
 		{name: "pinned: it may read and list, nothing else", tools: &pinned, prompts: []string{"read README.md", "run `go version`"}},
-		{name: "taken back: it was pinned once", tools: &pinned, prompts: []string{"read README.md", "list ."}, clear: true},
+		{name: "taken back: it was pinned once", tools: &pinned, prompts: []string{"list .", "read greet.go"}, clear: true},
 		{name: "Chat Only: no tools, and only AGENTS.md as prompt", tools: &none, prompts: []string{"what may you do here?", "read README.md"}},
 	}
 }

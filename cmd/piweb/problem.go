@@ -12,6 +12,7 @@ import (
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/session/export"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -56,6 +57,14 @@ var table = []struct {
 	{catalog.ErrAmbiguous, problem{"AMBIGUOUS", exitNotFound}},
 	{catalog.ErrNone, problem{"NOT_FOUND", exitNotFound}},
 	{session.ErrNoFile, problem{"NOT_FOUND", exitNotFound}},
+	{session.ErrNoEntry, problem{"NO_ENTRY", exitNotFound}},
+	{session.ErrTaken, problem{"TAKEN", exitRefused}},
+	{wrapper.ErrName, problem{"BAD_NAME", exitUsage}},
+	{export.ErrDoubt, problem{"DOUBTS", exitRefused}},
+	{export.ErrEmpty, problem{"NOT_A_SESSION", exitNotFound}},
+	{errLoses, problem{"LOSES_DATA", exitFailed}},
+	{errNotRepaired, problem{"NOT_REPAIRED", exitFailed}},
+	{fs.ErrExist, problem{"EXISTS", exitFailed}},
 	{fs.ErrPermission, problem{"NO_PERMISSION", exitFailed}},
 }
 

@@ -33,7 +33,9 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Use: "demo [DIR]", Short: "Write a small project and a session of each kind to try", Long: helpDemo,
 		Args: cobra.MaximumNArgs(1), RunE: a.withRuntime(a.demo),
 	}
-	cmd.AddCommand(list, show, demo)
+	cmd.AddCommand(list, show, demo, a.exportCommand())
+	cmd.AddCommand(a.manageCommands()...)
+	cmd.AddCommand(a.searchCommand())
 	return cmd
 }
 

@@ -30,6 +30,7 @@ const (
 	goInternal = "github.com/rogpeppe/go-internal"
 	gitignore  = "github.com/sabhiram/go-gitignore"
 	doublestar = "github.com/bmatcuk/doublestar/v4"
+	fsnotify   = "github.com/fsnotify/fsnotify"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -41,12 +42,15 @@ var rooms = []room{
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
 	{"leaf", "internal/ignore", "git's ignore rules, exactly", nil, []string{gitignore, doublestar}},
+	{"leaf", "internal/watch", "fsnotify with coalescing, limits and fallback", nil, []string{fsnotify}},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
-	{"data", "session", "the JSONL file: entries, tree, context, append", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
+	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
-	{"data", "session/catalog", "list sessions, find one", []string{"message", "session", "toolselect"}, nil},
+	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
+	{"data", "session/export", "a session as JSONL, Markdown or HTML, without secrets", []string{"message", "session", "internal/durable"}, []string{gjson, sjson}},
+	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, []string{xtext}},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
@@ -65,7 +69,7 @@ var rooms = []room{
 		[]string{"message", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire"}, nil},
-	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
+	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

@@ -1,8 +1,27 @@
-// Package catalog lists the sessions of a folder and finds one by its id.
+// Package catalog lists the sessions of a folder, finds one by its id, and
+// searches in their messages.
 //
-// The list is made from the files and from nothing else: there is no index that
-// could be wrong or lost. Reading a file for the list never changes it. A file
+// # What is true
+//
+// The list is made from the files and from nothing else. [Open] gives a Catalogue
+// that remembers what it read of a file, in memory and in one file of a cache
+// folder, for as long as the file has the same size, time and inode; that memory is
+// derived, checked, and may be deleted at any time. A file that has only grown is
+// read from where it ended. Reading a file for the list never changes it. A file
 // that cannot be read as a session is listed with the reason, not left out.
+//
+// What a list shows is counted line by line, so that it can go on from any line.
+// A line that is not one plain record is taken apart by package session. What
+// concerns the tree (a repeated id, a longer branch beside the leaf) is not part
+// of a list.
+//
+// # What is a session
+//
+// A file "*.jsonl" in the folder or in one of its direct folders. Side files that
+// programs leave beside a session (".bak", ".reset", ".deleted", ".checkpoint",
+// ".torn", ".tmp", also in the middle of a name) are none. The name of a project's
+// folder says little: two working folders can share one. A filter by working
+// folder compares the header's.
 //
 // Source of the rules: pi 1.6.0, "Listing" and the resolution of a session
 // argument; an ambiguous id is an error that lists the paths (ids of copied
@@ -10,23 +29,22 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sort"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
-	"github.com/piweb-go/piweb/toolselect"
 )
 
-// Info is what a list shows of a session.
+// Info is what a list shows of a session. Times are in UTC.
 type Info struct {
 	Path     string    `json:"path"`
 	ID       string    `json:"id"`
@@ -36,10 +54,10 @@ type Info struct {
 	Created  time.Time `json:"created"`
 	Modified time.Time `json:"modified"`     // of the last user or assistant message
 	Messages int       `json:"messageCount"` // all message entries, of all branches
-	First    string    `json:"firstMessage"` // the first user text, "" for none
+	First    string    `json:"firstMessage"` // the first user text, its first 500 characters, "" for none
 	Bytes    int64     `json:"bytes"`
 	Tools    string    `json:"tools"`           // the recorded selection, in words
-	Notes    int       `json:"notes,omitempty"` // diagnostics of the file
+	Notes    int       `json:"notes,omitempty"` // lines that are odd in some way
 	// Problem is why the file is no session; the other fields are empty then.
 	Problem string `json:"problem,omitempty"`
 }
@@ -78,123 +96,69 @@ func Files(root string) ([]string, error) {
 // isSession tells by its name and kind whether a file may be a session. Links
 // are followed: people keep sessions behind them.
 func isSession(path string, d os.DirEntry) bool {
-	if !strings.HasSuffix(d.Name(), ".jsonl") || strings.HasPrefix(d.Name(), ".") {
+	name := d.Name()
+	if !strings.HasSuffix(name, ".jsonl") || strings.HasPrefix(name, ".") {
 		return false
 	}
 	if d.Type()&os.ModeSymlink == 0 {
-		return d.Type().IsRegular()
+		if !d.Type().IsRegular() {
+			return false
+		}
+	} else if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
 	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	return !sideName(name) || named(path)
+}
+
+// sideName tells whether a name says that the file was put aside: the ending is
+// part of the name where programs write "x.checkpoint.<time>.jsonl".
+func sideName(name string) bool {
+	for i, part := range strings.Split(strings.TrimSuffix(name, ".jsonl"), ".") {
+		switch part {
+		case "reset", "deleted", "bak", "checkpoint", "torn", "tmp":
+			if i > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// named tells whether a file has the name of its own session: ids may hold dots,
+// and "my.bak" is a good id.
+func named(path string) bool {
+	h, err := readHeader(path)
+	return err == nil && h.ID == nameID(path)
 }
 
 // List reads all sessions of a root, the newest first; what could not be read
-// stands at the end.
+// stands at the end. It remembers nothing: see [Open].
 func List(ctx context.Context, root string) ([]Info, error) {
-	files, err := Files(root)
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]Info, len(files))
-	work := make(chan int)
-	var wg sync.WaitGroup
-	for range min(len(files), 2*runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := range work {
-				infos[i] = Read(files[i])
-			}
-		})
-	}
-	for i := range files {
-		if ctx.Err() != nil {
-			break
-		}
-		work <- i
-	}
-	close(work)
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	sort.SliceStable(infos, func(i, j int) bool {
-		if a, b := infos[i].Problem == "", infos[j].Problem == ""; a != b {
-			return a
-		}
-		return infos[i].Modified.After(infos[j].Modified)
-	})
-	return infos, nil
+	page, err := Open(root, "", Options{}).List(ctx, Filter{})
+	return page.Infos, err
 }
 
 // Read describes one file.
 func Read(path string) Info {
-	info := Info{Path: path}
-	s, err := session.Open(path, session.Options{})
+	r, err := scan(path, nil, time.Now())
 	if err != nil {
-		info.Problem = err.Error()
-		return info
-	}
-	defer s.Close()
-	if err := info.fill(s); err != nil {
 		return Info{Path: path, Problem: err.Error()}
 	}
-	return info
+	return r.describe(path)
 }
 
-func (info *Info) fill(s *session.Session) error {
-	h := s.Header()
-	info.ID, info.CWD, info.Parent, info.Created, info.Modified = h.ID, h.CWD, h.ParentSession, h.Created(), h.Created()
-	if st, err := os.Stat(info.Path); err == nil {
-		info.Bytes = st.Size()
-		if info.Modified.IsZero() {
-			info.Modified = st.ModTime()
+// newest orders a list.
+func newest(a, b *Info) int {
+	if x, y := a.Problem == "", b.Problem == ""; x != y {
+		if x {
+			return -1
 		}
+		return 1
 	}
-	var err error
-	if info.Name, err = s.Name(); err != nil {
-		return err
+	if c := b.Modified.Compare(a.Modified); c != 0 {
+		return c
 	}
-	found, err := toolselect.Find(s)
-	if err != nil {
-		return err
-	}
-	info.Tools, info.Notes = found.Selection.String(), len(s.Diagnostics())
-	for e := range s.Entries() {
-		if e.Type != session.TypeMessage {
-			continue
-		}
-		info.Messages++
-		if e.Role != string(message.RoleUser) && e.Role != string(message.RoleAssistant) {
-			continue
-		}
-		if t := e.Time(); t.After(info.Modified) {
-			info.Modified = t
-		}
-		if info.First == "" && e.Role == string(message.RoleUser) {
-			if info.First, err = firstText(s, e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func firstText(s *session.Session, e session.Entry) (string, error) {
-	p, err := s.Decode(e)
-	if err != nil {
-		return "", err
-	}
-	m, _ := p.(session.MessagePayload)
-	u, ok := m.Message.(*message.User)
-	if !ok {
-		return "", nil
-	}
-	var parts []string
-	for _, b := range u.Content {
-		if b.Type == message.TypeText {
-			parts = append(parts, b.Text)
-		}
-	}
-	return strings.Join(parts, " "), nil
+	return strings.Compare(a.Path, b.Path)
 }
 
 // Errors to match with errors.Is.
@@ -208,42 +172,117 @@ var (
 // goes before a beginning; more than one hit is ErrAmbiguous and lists the
 // paths.
 func Find(root, ref string) (string, error) {
-	if strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") {
+	if isPath(ref) {
 		return ref, nil
 	}
 	files, err := Files(root)
 	if err != nil {
 		return "", err
 	}
+	ids := make([]identified, 0, len(files))
+	for _, f := range files {
+		ids = append(ids, identified{f, fileID(f)})
+	}
+	hits := match(ids, ref)
+	return decide(hits, root, ref)
+}
+
+// identified is a file and the id of its session.
+type identified struct{ path, id string }
+
+// match finds the files of an id, or where there is none, of its beginnings.
+func match(files []identified, ref string) []string {
 	var exact, begins []string
 	for _, f := range files {
-		id := fileID(f)
 		switch {
-		case id == ref:
-			exact = append(exact, f)
-		case ref != "" && strings.HasPrefix(id, ref):
-			begins = append(begins, f)
+		case f.id == ref:
+			exact = append(exact, f.path)
+		case ref != "" && strings.HasPrefix(f.id, ref):
+			begins = append(begins, f.path)
 		}
 	}
-	hits := exact
-	if len(hits) == 0 {
-		hits = begins
+	if len(exact) > 0 {
+		return exact
 	}
+	return begins
+}
+
+// decide makes the answer of a search for an id.
+func decide(hits []string, root, ref string) (string, error) {
 	switch len(hits) {
 	case 1:
 		return hits[0], nil
 	case 0:
 		return "", fmt.Errorf("%q: %w in %s; `piweb sessions list` shows those that exist", ref, ErrNone, root)
 	}
+	slices.Sort(hits)
 	return "", fmt.Errorf("%q: %w; name one of the files:\n  %s", ref, ErrAmbiguous, strings.Join(hits, "\n  "))
+}
+
+// isPath tells whether what a person calls a session is a path.
+func isPath(ref string) bool {
+	return strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl")
 }
 
 // fileID is the id of a session file: from its header, and where that cannot be
 // read, from its name.
 func fileID(path string) string {
-	if h, err := session.ReadHeader(path); err == nil {
+	if h, err := readHeader(path); err == nil {
 		return h.ID
 	}
+	return nameID(path)
+}
+
+func nameID(path string) string {
 	_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "_")
 	return id
 }
+
+// readHeader reads the header of a file and little more. What is not plain is
+// read by package session.
+func readHeader(path string) (sessionHead, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if h, ok := plainHeader(path); ok {
+			return h, nil
+		}
+	}
+	h, err := session.ReadHeader(path)
+	if err != nil {
+		return sessionHead{}, err
+	}
+	return sessionHead{ID: h.ID, CWD: h.CWD, Parent: h.ParentSession, Version: h.Version, Created: h.Created().UTC()}, nil
+}
+
+// plainHeader reads a header that is the first line, or the second behind a title.
+func plainHeader(path string) (sessionHead, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sessionHead{}, false
+	}
+	defer f.Close()
+	buf := make([]byte, 4<<10)
+	n, err := f.ReadAt(buf, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return sessionHead{}, false
+	}
+	return headerIn(buf[:n])
+}
+
+// headerIn reads the header from the beginning of a file.
+func headerIn(data []byte) (sessionHead, bool) {
+	for range 2 {
+		l, rest, whole := bytes.Cut(data, []byte("\n"))
+		var shape structure
+		if shape.feed(l); !whole || !shape.ok() {
+			break
+		}
+		if !isTitle(l) {
+			return parseHeader(l)
+		}
+		data = rest
+	}
+	return sessionHead{}, false
+}
+
+// missing tells whether a file went away between two looks.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

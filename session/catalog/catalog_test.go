@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -102,22 +101,5 @@ func TestListIsCancelled(t *testing.T) {
 	cancel()
 	if _, err := List(ctx, root); err == nil {
 		t.Error("a cancelled list ends well")
-	}
-}
-
-func BenchmarkList(b *testing.B) {
-	root := b.TempDir()
-	line := msg("a", "user", `"question"`, time.Now().UTC().Format(time.RFC3339))
-	for i := range 200 {
-		path := filepath.Join(root, fmt.Sprintf("x_%d.jsonl", i))
-		text := fmt.Sprintf(`{"type":"session","version":3,"id":"s%d","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}`+"\n", i) + strings.Repeat(line, 100)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for b.Loop() {
-		if _, err := List(b.Context(), root); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

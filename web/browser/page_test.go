@@ -123,9 +123,9 @@ func emptyMachine(t *testing.T, browser context.Context) {
 		}
 	}
 	for title, sees := range map[string][4]string{
-		"nothing chosen": {"kind-open", "read greet.go", "read", "Built-in default"},
+		"nothing chosen": {"kind-open", "read README.md", "read", "Built-in default"},
 		"pinned:":        {"kind-pinned", "read README.md", "read", "Choice recorded in this session"},
-		"taken back":     {"kind-open", "list .", "read", "Built-in default"},
+		"taken back":     {"kind-open", "read greet.go", "read", "Built-in default"},
 		"Chat Only:":     {"kind-chat-only", "what may you do here?", "", "Choice recorded in this session"},
 	} {
 		b.click(".list .item", title)

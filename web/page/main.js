@@ -88,7 +88,7 @@ function App() {
   /** @param {string} [cwd] */
   const startNew = (cwd) => {
     setMenu(false);
-    setDialog({ name: "new", cwd: cwd ?? item?.cwd ?? boot.defaultCwd ?? "" });
+    setDialog({ name: "new", cwd: cwd ?? item?.cwd });
   };
   /** @param {string} next */
   const open = (next) => {
@@ -176,7 +176,7 @@ function App() {
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
     ${policyShown && html`<aside class="policy" aria-label="Policy"><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
-    ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
+    ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}
   </div>`;
 }

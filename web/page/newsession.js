@@ -13,7 +13,8 @@ import { startedWith } from "./session.js";
  * @param {{cwd: string, folders: string[], onClose: () => void, onMade: (id: string) => void}} props
  */
 export function NewSession({ cwd, folders, onClose, onMade }) {
-  const [folder, setFolder] = useState(cwd);
+  const [typed, setFolder] = useState(/** @type {string | null} */ (null));
+  const folder = typed ?? cwd; // the default may come later than the dialog
   const [preset, setPreset] = useState("configured");
   const [model, setModel] = useState("");
   const [models, setModels] = useState(/** @type {Model[]} */ ([]));
@@ -21,7 +22,7 @@ export function NewSession({ cwd, folders, onClose, onMade }) {
   const [making, setMaking] = useState(false);
   useEffect(() => {
     call(`models?cwd=${encodeURIComponent(cwd)}`).then((a) => setModels(a.models ?? []), () => {});
-  }, []);
+  }, [cwd]);
 
   /** @param {Event} e */
   const make = async (e) => {

@@ -1,0 +1,322 @@
+package piweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/toolselect"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// ForkOptions say what a fork is to be.
+type ForkOptions struct {
+	// At is the entry that the fork ends with; "" takes all entries of all
+	// branches.
+	At session.ID
+	// Before ends the fork at the parent of At, whose text is returned.
+	Before bool
+	// CWD is the working folder of the fork; "" for the source's.
+	CWD string
+}
+
+// Forked is a fork that was made.
+type Forked struct {
+	session.Forked
+	// Policy is what the fork may do.
+	Policy policy.Policy
+	// Carried is the selection that was added at the end, because the path alone
+	// would have allowed something else; unset if nothing was.
+	Carried toolselect.Selection
+}
+
+// companions follow a session where it goes. A room that keeps something beside
+// sessions is named here.
+func (r *Runtime) companions() []session.Companion { return nil }
+
+// Fork makes a new session file from an old one: the path to an entry, or all
+// there is. It may do what the source may do now, and never more: the selection
+// in effect is carried over where the path does not hold it, and where the path
+// or another folder's settings would allow more than the source has, the source's
+// tools are pinned. A subagent is forked only with the record that limits it.
+// While a prompt runs it is refused.
+func (r *Runtime) Fork(_ context.Context, path string, o ForkOptions) (Forked, error) {
+	if o.At == "" && o.Before {
+		return Forked{}, fmt.Errorf("%s: fork: name the entry before which the fork ends", path)
+	}
+	return r.fork(path, o, func(*session.Session) session.ID { return o.At })
+}
+
+// Clone is Fork of the branch that the session is on.
+func (r *Runtime) Clone(_ context.Context, path string, o ForkOptions) (Forked, error) {
+	o.Before = false
+	return r.fork(path, o, (*session.Session).Leaf)
+}
+
+func (r *Runtime) fork(path string, o ForkOptions, at func(*session.Session) session.ID) (Forked, error) {
+	if err := r.quiet(path, "a fork"); err != nil {
+		return Forked{}, err
+	}
+	so := session.ForkOptions{Before: o.Before, Companions: r.companions()}
+	if o.CWD != "" {
+		var err error
+		if so.CWD, so.Dir, err = r.newFolder(o.CWD); err != nil {
+			return Forked{}, err
+		}
+	}
+	src, err := session.Open(path, r.session)
+	if err != nil {
+		return Forked{}, err
+	}
+	defer src.Close()
+	if at(src) == "" {
+		return r.forkAll(src, so)
+	}
+	draft, err := session.NewDraft(src, at(src), so)
+	if err != nil {
+		return Forked{}, err
+	}
+	was, is, err := r.bothFacts(src, draft.View(), so.CWD)
+	if err != nil {
+		return Forked{}, err
+	}
+	sel, p, err := keep(src.Path(), was, is)
+	if err != nil {
+		return Forked{}, err
+	}
+	carry, err := payloads(sel)
+	if err == nil {
+		err = draft.Carry(carry...)
+	}
+	if err != nil {
+		return Forked{}, err
+	}
+	f, err := draft.Write()
+	return Forked{f, p, sel}, err
+}
+
+func (r *Runtime) forkAll(src *session.Session, so session.ForkOptions) (Forked, error) {
+	was, is, err := r.bothFacts(src, src, so.CWD)
+	if err != nil {
+		return Forked{}, err
+	}
+	sel, p, err := keep(src.Path(), was, is)
+	if err != nil {
+		return Forked{}, err
+	}
+	if so.Carry, err = payloads(sel); err != nil {
+		return Forked{}, err
+	}
+	f, err := session.ForkAll(src, so)
+	return Forked{f, p, sel}, err
+}
+
+// bothFacts are what decides the policy of a source and of its fork, each in its
+// own folder.
+func (r *Runtime) bothFacts(src, fork *session.Session, cwd string) (was, is policy.Facts, err error) {
+	gather := func(v policy.View, folder string) (policy.Facts, error) {
+		f, err := policy.Gather(v)
+		if err == nil {
+			f.Settings, err = r.host.Settings(folder)
+		}
+		return f, err
+	}
+	own := wrapper.WorkingFolder(src.Header().CWD, "").Path
+	if was, err = gather(src, own); err != nil {
+		return was, is, err
+	}
+	if cwd == "" {
+		cwd = own
+	}
+	is, err = gather(fork, cwd)
+	return was, is, err
+}
+
+// keep decides what a fork must carry so that it may do what its source may do,
+// and the policy that follows. is are the facts of the fork without it.
+func keep(path string, was, is policy.Facts) (toolselect.Selection, policy.Policy, error) {
+	none := toolselect.Selection{}
+	limit, _ := policy.Resolve(was)
+	p, _ := policy.Resolve(is)
+	if was.Child.Is {
+		// Ids can repeat, so it is the record's meaning that counts.
+		if p.Kind != limit.Kind || p.Prompt != limit.Prompt || !within(p, limit) {
+			return none, p, fmt.Errorf("%s: fork: %w; the entry %s that says so would not decide in the fork; fork at a later entry, or all of it", path, wrapper.ErrChild, was.Child.Entry)
+		}
+		return none, p, nil
+	}
+	sel := none
+	if own := was.Selection.Selection; own.State() != toolselect.Unset && !own.Equal(is.Selection.Selection) {
+		sel = own
+		is.Selection = toolselect.Found{Selection: sel}
+		p, _ = policy.Resolve(is)
+	}
+	if within(p, limit) {
+		return sel, p, nil
+	}
+	// What limits the source is not in the fork: a declaration on another branch,
+	// or the settings of its folder.
+	sel, err := toolselect.Pin(limit.Tools...)
+	if err != nil {
+		return none, p, fmt.Errorf("%s: fork: %w", path, err)
+	}
+	is.Selection = toolselect.Found{Selection: sel}
+	if p, _ = policy.Resolve(is); !within(p, limit) {
+		return none, p, fmt.Errorf("%s: fork: the fork would be allowed more than its source: %s, and not only %s", path, p, limit)
+	}
+	return sel, p, nil
+}
+
+// within tells whether a policy allows nothing that the limit does not.
+func within(p, limit policy.Policy) bool {
+	if p.Kind == policy.Refused || limit.Kind == policy.Refused {
+		return p.Kind == policy.Refused
+	}
+	for _, name := range toolselect.Builtins() {
+		if mayUse(p, name) && !mayUse(limit, name) {
+			return false
+		}
+	}
+	for _, name := range p.Tools { // a child's, which need not be built in
+		if !mayUse(limit, name) {
+			return false
+		}
+	}
+	if p.Kind == policy.Child && (limit.Kind != policy.Child || p.Prompt != limit.Prompt) {
+		return false
+	}
+	a, b := p.Loads, limit.Loads
+	return (!a.ContextFiles || b.ContextFiles) && (!a.SystemPrompt || b.SystemPrompt) && (!a.AppendPrompt || b.AppendPrompt) &&
+		(!a.Skills || b.Skills) && (!a.Templates || b.Templates) && (!a.Extensions || b.Extensions) && (!a.MCP || b.MCP)
+}
+
+func mayUse(p policy.Policy, name string) bool {
+	ok, _ := p.Admits(policy.Tool{Name: name, Builtin: toolselect.IsBuiltin(name)})
+	return ok
+}
+
+func payloads(sel toolselect.Selection) ([]session.Payload, error) {
+	if sel.State() == toolselect.Unset {
+		return nil, nil
+	}
+	p, err := sel.Payload()
+	return []session.Payload{p}, err
+}
+
+// newFolder is a working folder that a session gets, and the folder of its file.
+func (r *Runtime) newFolder(cwd string) (abs, dir string, err error) {
+	if abs, err = filepath.Abs(cwd); err != nil {
+		return "", "", err
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return "", "", fmt.Errorf("%w: %q is no folder", wrapper.ErrFolder, cwd)
+	}
+	return abs, r.filesOf(abs), nil
+}
+
+// filesOf is where the session files of a working folder lie.
+func (r *Runtime) filesOf(cwd string) string {
+	root := r.SessionRoot(cwd)
+	if root.Custom {
+		return root.Dir
+	}
+	return filepath.Join(root.Dir, session.DirName(cwd))
+}
+
+// quiet refuses what cannot be done while a prompt of the session runs here.
+func (r *Runtime) quiet(path, what string) error {
+	s, live := r.registry.Live(path)
+	if !live {
+		return nil
+	}
+	if state, _ := s.State(); state == wrapper.Running {
+		return fmt.Errorf("%s: %w: %s has to wait until the running prompt has ended, or until it is stopped", path, wrapper.ErrRunning, what)
+	}
+	return nil
+}
+
+// letGo closes the live session of a file that is going away. It is called again
+// after the file went: who opened it in between holds a file without a name.
+func (r *Runtime) letGo(path string) error {
+	if s, live := r.registry.Live(path); live {
+		return r.registry.Release(s)
+	}
+	return nil
+}
+
+// Import copies a session file into the folder of its working folder's sessions,
+// or of cwd's where its own is not there, and returns the path of the copy. A name
+// that is taken gets a number. folder, if it is not "", becomes the copy's working
+// folder.
+func (r *Runtime) Import(_ context.Context, cwd, file, folder string) (string, error) {
+	h, err := session.ReadHeader(file)
+	if err != nil {
+		return "", err
+	}
+	o := session.ImportOptions{Companions: r.companions()}
+	if folder != "" {
+		if o.CWD, o.Dir, err = r.newFolder(folder); err != nil {
+			return "", err
+		}
+		return session.Import(file, o, r.session)
+	}
+	at := wrapper.WorkingFolder(h.CWD, cwd)
+	if at.Err != nil {
+		return "", at.Err
+	}
+	o.Dir = r.filesOf(at.Path)
+	return session.Import(file, o, r.session)
+}
+
+// Move takes a session to another working folder: the header names it, and the
+// file lies with that folder's sessions. A live session is closed first; a running
+// one, and one that another process holds, is refused. It returns the new path.
+func (r *Runtime) Move(_ context.Context, path, cwd string) (string, error) {
+	abs, dir, err := r.newFolder(cwd)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(r.quiet(path, "the move"), exists(path)); err != nil {
+		return "", err
+	}
+	if err := r.letGo(path); err != nil {
+		return "", err
+	}
+	to, err := session.Move(path, session.MoveOptions{Dir: dir, CWD: abs, Companions: r.companions()}, r.session)
+	if err != nil {
+		return "", err
+	}
+	return to, r.letGo(path)
+}
+
+// exists is asked before a live session is closed for nothing.
+func exists(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: %w", path, session.ErrNoFile)
+	}
+	return nil
+}
+
+// maxName bounds a session's name, in characters, as for a live session.
+const maxName = 200
+
+// Rename names a session, live or not. Line breaks become blanks.
+func (r *Runtime) Rename(ctx context.Context, path, name string) error {
+	if s, live := r.registry.Live(path); live {
+		return s.SetName(ctx, name)
+	}
+	name = session.CleanName(name)
+	if name == "" || len([]rune(name)) > maxName {
+		return fmt.Errorf("%w: it must have 1 to %d characters", wrapper.ErrName, maxName)
+	}
+	s, err := session.Open(path, r.session)
+	if err != nil {
+		return err
+	}
+	_, err = s.Commit(session.SessionInfo{Name: name})
+	return errors.Join(err, s.Close())
+}
