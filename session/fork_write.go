@@ -1,9 +1,6 @@
 package session
 
 import (
-	"bufio"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +18,7 @@ var ErrTaken = errors.New("there is a file of this name already")
 // because what limits a session may be its last line. dirs is what makeFolder
 // said of its folder.
 func newFile(fs durable.FS, path string, dirs []string, perm os.FileMode, done *steps, fill func(io.Writer) error) error {
-	tmp, err := tempFile(fs, path, perm, fill)
+	tmp, err := durable.Temp(fs, path, perm|0o600, fill)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -63,37 +60,6 @@ func makeFolder(fs durable.FS, dir string, back *steps) (dirs []string, err erro
 		return nil, fmt.Errorf("make the folder: %w", err)
 	}
 	return dirs, nil
-}
-
-// tempFile writes and syncs a file under a name that no reader takes for a
-// session.
-func tempFile(fs durable.FS, path string, perm os.FileMode, fill func(io.Writer) error) (string, error) {
-	var suffix [8]byte
-	if _, err := rand.Read(suffix[:]); err != nil {
-		return "", err
-	}
-	// Not made from the name of the file: that may be as long as a name can be.
-	tmp := filepath.Join(filepath.Dir(path), ".piweb-"+hex.EncodeToString(suffix[:])+".tmp")
-	f, err := fs.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm|0o600)
-	if err != nil {
-		return "", err
-	}
-	const block = 1 << 16
-	w := bufio.NewWriterSize(f, block)
-	if err = fill(w); err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		_ = fs.Remove(tmp)
-		return "", err
-	}
-	return tmp, nil
 }
 
 // giveName gives the file from the name to, which must be free, and takes its old

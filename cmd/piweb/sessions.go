@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sessions", Short: "List, show and try sessions", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "sessions", Short: "List, search, show, fork, export and tidy up sessions", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	list := &cobra.Command{
 		Use: "list", Short: "List all sessions, the newest first", Args: cobra.NoArgs,

@@ -12,6 +12,7 @@
 package durable
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -78,7 +79,10 @@ func (OS) SyncDir(name string) error { return syncDir(name) }
 // one, never a part. The data and the name are synced before it returns. On
 // error the old file stands and no temporary file is left.
 func Save(fs FS, path string, data []byte, perm os.FileMode) error {
-	tmp, err := writeTemp(fs, path, data, perm)
+	tmp, err := Temp(fs, path, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
@@ -92,18 +96,24 @@ func Save(fs FS, path string, data []byte, perm os.FileMode) error {
 	return nil
 }
 
-// writeTemp writes and syncs data under a fresh name beside path.
-func writeTemp(fs FS, path string, data []byte, perm os.FileMode) (string, error) {
+// Temp writes and syncs a file beside path under a fresh name, for a caller that
+// gives it its own name later. The name is not made from that of path, which may
+// be as long as a name can be. On error no file is left.
+func Temp(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (string, error) {
 	var suffix [8]byte
 	if _, err := rand.Read(suffix[:]); err != nil {
 		return "", err
 	}
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+hex.EncodeToString(suffix[:])+".tmp")
+	tmp := filepath.Join(filepath.Dir(path), ".piweb-"+hex.EncodeToString(suffix[:])+".tmp")
 	f, err := fs.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(data)
+	const block = 1 << 16
+	w := bufio.NewWriterSize(f, block)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
 	if err == nil {
 		err = f.Sync()
 	}
