@@ -108,7 +108,7 @@ function sameReason(all) {
   const out = all.available.filter((t) => !isOn(t, all));
   const why = reason(out[0] ?? { name: "", allowed: true });
   if (out.length < 2 || !why || out.some((t) => reason(t) !== why)) return "";
-  return why.startsWith("is ") ? `What is off ${why}.` : `Off: ${why}.`;
+  return why.startsWith("is not among") ? "The model is not told of tools that are off." : `Off: ${why}.`;
 }
 
 /** The order of declaration, not of clicks. @param {string[]} names @param {ToolsAnswer} t */
