@@ -239,9 +239,18 @@ func (r *Runtime) quiet(path, what string) error {
 	return nil
 }
 
-// letGo closes the live session of a file that is going away. It is called again
-// after the file went: who opened it in between holds a file without a name.
+// letGo closes the live session of a file that is going away, if nothing runs on
+// it.
 func (r *Runtime) letGo(path string) error {
+	if s, live := r.registry.Live(path); live {
+		return r.registry.ReleaseIdle(s)
+	}
+	return nil
+}
+
+// gone closes what was opened between letGo and the moment in which the file went:
+// it holds a file without a name.
+func (r *Runtime) gone(path string) error {
 	if s, live := r.registry.Live(path); live {
 		return r.registry.Release(s)
 	}
@@ -290,7 +299,7 @@ func (r *Runtime) Move(_ context.Context, path, cwd string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return to, r.letGo(path)
+	return to, r.gone(path)
 }
 
 // exists is asked before a live session is closed for nothing.

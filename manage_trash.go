@@ -49,7 +49,7 @@ func (r *Runtime) Delete(_ context.Context, path string) ([]session.Trashed, err
 	}
 	var errs []error
 	for _, p := range paths {
-		errs = append(errs, r.letGo(p))
+		errs = append(errs, r.gone(p))
 	}
 	return out, errors.Join(errs...)
 }

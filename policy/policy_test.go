@@ -423,6 +423,41 @@ func TestVerifyWithALostParent(t *testing.T) {
 	}
 }
 
+// TestVerifyAFork: a receipt whose deciding entry stood on a branch that the fork
+// does not have is not held against it; one that the file contradicts is.
+func TestVerifyAFork(t *testing.T) {
+	open := func(header, entry string) []Check {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		text := header + "\n" + `{"type":"custom","customType":"pi-web:tool-selection","data":{"version":1,"tools":["ls"]},"id":"here","parentId":null}` + "\n" +
+			`{"type":"custom","customType":"piweb:receipt","data":{"version":1,"policy":{"kind":"pinned","source":{"by":"selection","entry":"` + entry + `"}},"system":{"sha256":"` + Hash(nil) + `","bytes":0,"text":""},"sources":[],"tools":[{"name":"read"}],"model":"m"},"id":"r","parentId":"here"}` + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Open(path, session.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		checks, err := Verify(s)
+		if err != nil || len(checks) != 1 {
+			t.Fatal(checks, err)
+		}
+		return checks
+	}
+	plain := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}`
+	fork := strings.TrimSuffix(plain, "}") + `,"parentSession":"/w/old.jsonl"}`
+	if c := open(fork, "elsewhere")[0]; !c.OK() || len(c.Notes) != 1 {
+		t.Errorf("in a fork, decided elsewhere: %+v", c)
+	}
+	if c := open(fork, "here")[0]; c.OK() {
+		t.Error("in a fork, against an entry that is there: it holds")
+	}
+	if c := open(plain, "elsewhere")[0]; c.OK() {
+		t.Error("in a session that is no fork: it holds")
+	}
+}
+
 // BenchmarkVerify: the time per receipt must not grow with their number.
 func BenchmarkVerify(b *testing.B) {
 	for _, n := range []int{1000, 4000} {

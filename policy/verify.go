@@ -25,6 +25,9 @@ func (c Check) OK() bool { return len(c.Differences) == 0 }
 // head. It goes through the file once.
 func Verify(v View) ([]Check, error) {
 	p := pass{v: v, states: map[session.ID]declState{}, texts: map[string]string{}}
+	if h, ok := v.(interface{ Header() session.Header }); ok {
+		p.forked = h.Header().ParentSession != ""
+	}
 	var checks []Check
 	for e := range v.Entries() {
 		if e.Type == session.TypeCustom && e.CustomType == ReceiptType {
@@ -44,6 +47,7 @@ func Verify(v View) ([]Check, error) {
 // pass knows what the file says up to one of its lines.
 type pass struct {
 	v         View
+	forked    bool // the file began as a part of another one
 	child     ChildFact
 	selection toolselect.Found
 	states    map[session.ID]declState // behind each entry so far
@@ -82,6 +86,13 @@ func (p *pass) check(e session.Entry) (Check, error) {
 	before, known := p.states[e.Parent]
 	if !known && e.Parent != "" {
 		c.Notes = append(c.Notes, fmt.Sprintf("the entry %s before it is not in the file; declarations on its branch are not known", e.Parent))
+	}
+	if e := r.Policy.Source.Entry; e != "" && p.forked {
+		if _, here := p.states[e]; !here {
+			// A fork takes one branch; what decided may have stood on another.
+			c.Notes = append(c.Notes, fmt.Sprintf("the entry %s that decided is not in this file: it stayed in the session that this one was forked from", e))
+			return c, nil
+		}
 	}
 	want, _ := Resolve(Facts{Child: p.child, Selection: p.selection, Declared: before.declared()})
 	if want.Kind == Refused {

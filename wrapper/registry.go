@@ -254,6 +254,19 @@ func (r *Registry) Release(s *Session) error {
 	return err
 }
 
+// ReleaseIdle is Release for a session on which nothing runs; it is ErrRunning
+// otherwise, and then nothing happens to the session.
+func (r *Registry) ReleaseIdle(s *Session) error {
+	closed, err := r.release(s, func() bool {
+		state, _ := s.State()
+		return state != Running
+	})
+	if err == nil && !closed {
+		err = fmt.Errorf("%w: wait until the running prompt has ended, or stop it", ErrRunning)
+	}
+	return err
+}
+
 func (r *Registry) release(s *Session, onlyIdle func() bool) (closed bool, err error) {
 	key := s.key // not the path as it resolves now: folders move
 	r.mu.Lock()
