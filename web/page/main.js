@@ -31,6 +31,8 @@ const fromHash = () => {
 };
 
 const wide = matchMedia("(min-width: 68rem)");
+/** Where the list of sessions is a menu over the page; the same as in app.css. */
+const narrow = matchMedia("(max-width: 46rem)");
 const policyKey = "piweb.policy";
 
 function wantsPolicy() {
@@ -39,6 +41,25 @@ function wantsPolicy() {
   } catch {
     return true;
   }
+}
+
+/**
+ * Moves the focus. What is not visible yet takes none: on a narrow screen a menu
+ * has to come first, which may take a frame or more.
+ * @param {() => HTMLElement | null} find
+ * @param {() => boolean} [done] it is somewhere good already
+ */
+function focusSoon(find, done = () => false) {
+  let frames = 30;
+  const take = () => {
+    if (done()) return;
+    const el = find();
+    el?.focus();
+    if (el && document.activeElement === el) {
+      if (el instanceof HTMLInputElement) el.select();
+    } else if (--frames > 0) requestAnimationFrame(take);
+  };
+  requestAnimationFrame(take);
 }
 
 function App() {
@@ -51,6 +72,17 @@ function App() {
   const { sessions } = useStore(list);
   const session = useMemo(() => (id ? new OpenSession(id, () => list.touch()) : null), [id]);
   useEffect(() => () => session?.close(), [session]);
+
+  // The menu takes the keyboard with it, and gives it back.
+  const side = useRef(/** @type {HTMLElement | null} */ (null));
+  const over = menu && narrow.matches;
+  useEffect(() => {
+    if (!over) return;
+    focusSoon(() => side.current, () => !!side.current?.contains(document.activeElement));
+    return () => {
+      if (side.current?.contains(document.activeElement)) focusSoon(() => document.querySelector(".menu"));
+    };
+  }, [over]);
 
   useEffect(() => {
     call("bootstrap").then(setBoot, () => {});
@@ -69,6 +101,17 @@ function App() {
       wide.removeEventListener("change", onWide);
     };
   }, []);
+
+  // So does the policy where it lies over the conversation.
+  const sheet = useRef(/** @type {HTMLElement | null} */ (null));
+  const sheetOver = !!session && policyOpen && !isWide;
+  useEffect(() => {
+    if (!sheetOver) return;
+    focusSoon(() => sheet.current, () => !!sheet.current?.contains(document.activeElement));
+    return () => {
+      if (document.activeElement === document.body || sheet.current?.contains(document.activeElement)) focusSoon(() => document.querySelector(".kind-button"));
+    };
+  }, [sheetOver]);
 
   const item = sessions.find((s) => s.sessionId === id);
   useEffect(() => {
@@ -147,16 +190,7 @@ function App() {
   };
   const showSearch = () => {
     setMenu(true);
-    // What is not visible yet takes no focus: on a narrow screen the menu has to
-    // come first, which may take a frame or more.
-    let frames = 30;
-    const take = () => {
-      const el = /** @type {HTMLInputElement | null} */ (document.getElementById("search"));
-      el?.focus();
-      if (el && document.activeElement === el) el.select();
-      else if (--frames > 0) requestAnimationFrame(take);
-    };
-    requestAnimationFrame(take);
+    focusSoon(() => document.getElementById("search"));
   };
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ e) => keys.current(e);
@@ -167,14 +201,14 @@ function App() {
   const folders = byFolder(sessions).map((g) => g.cwd).filter(Boolean);
   const policyShown = !!session && policyOpen;
   return html`<div class=${`app${menu ? " menu-open" : ""}${policyShown ? " policy-open" : ""}`}>
-    <aside class="side" aria-label="Sessions"><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onPick=${() => setMenu(false)} /></aside>
+    <aside class="side" aria-label="Sessions" tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onPick=${() => setMenu(false)} /></aside>
     ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
-    <main class="main">
+    <main class="main" inert=${over || sheetOver}>
       ${session ? html`<${SessionPage} key=${id} session=${session} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
         : html`<${Start} boot=${boot} list=${list} onNew=${() => startNew()} onMenu=${() => setMenu(true)} onOpen=${open} />`}
     </main>
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
-    ${policyShown && html`<aside class="policy" aria-label="Policy"><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
+    ${policyShown && html`<aside class="policy" aria-label="Policy" tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}
