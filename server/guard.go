@@ -54,6 +54,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 				broken = http.ErrAbortHandler // half an answer: let the client see that it broke off
 			}
 		}
+		s.requests.Add(1)
 		// What people wrote, tokens and queries are in none of these.
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("id", id), slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
 			slog.Int("status", c.status), slog.Int64("bytes", c.bytes), slog.Duration("took", s.cfg.Now().Sub(start)))

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +23,7 @@ import (
 // file has the same size and time, so that looking a session up costs one look at
 // the folder and not one read of every file.
 type index struct {
-	root func() string
+	catalogue func() *catalog.Catalogue
 
 	mu    sync.Mutex
 	files map[string]*file
@@ -43,21 +42,21 @@ type file struct {
 	item item
 }
 
-// describe reads the whole file, once.
-func (f *file) describe() item {
-	f.once.Do(func() { f.item = itemOf(catalog.Read(f.path), f.mod) })
+// describe asks the catalogue, which reads the file if it does not know it yet.
+func (x *index) describe(f *file) item {
+	f.once.Do(func() { f.item = itemOf(x.catalogue().Describe(f.path), f.mod) })
 	return f.item
 }
 
-func newIndex(root func() string) *index {
-	return &index{root: root, files: map[string]*file{}}
+func newIndex(catalogue func() *catalog.Catalogue) *index {
+	return &index{catalogue: catalogue, files: map[string]*file{}}
 }
 
 // scan lists the files as they are now. Two paths to one file are listed once.
 func (x *index) scan(ctx context.Context) ([]*file, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	paths, err := catalog.Files(x.root())
+	paths, err := catalog.Files(x.catalogue().Root())
 	if err != nil {
 		return nil, err
 	}
@@ -214,26 +213,16 @@ func ambiguous(name string, hits []*target) error {
 	return p
 }
 
-// describeAll reads what is not known yet, a few files at a time.
-func describeAll(ctx context.Context, all []*target) error {
-	work := make(chan *file)
-	var wg sync.WaitGroup
-	for range min(len(all), 2*runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for f := range work {
-				f.describe()
-			}
-		})
+// describeAll lets the catalogue look at all files at once, so that what it has to
+// read it reads side by side and remembers, and then takes what it knows of each.
+func (x *index) describeAll(ctx context.Context, all []*target) error {
+	if _, err := x.catalogue().List(ctx, catalog.Filter{Limit: 1}); err != nil {
+		return err
 	}
 	for _, t := range all {
-		if ctx.Err() != nil {
-			break
-		}
 		if t.file != nil {
-			work <- t.file
+			x.describe(t.file)
 		}
 	}
-	close(work)
-	wg.Wait()
 	return ctx.Err()
 }

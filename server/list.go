@@ -92,13 +92,13 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ map[stri
 	if err != nil {
 		return err
 	}
-	if err := describeAll(r.Context(), all); err != nil {
+	if err := s.index.describeAll(r.Context(), all); err != nil {
 		return err
 	}
 	wanted := strings.ToLower(strings.TrimSpace(q.Get("q")))
 	items := []item{}
 	for _, t := range all {
-		if i := t.item(); i.matches(wanted) && (after == nil || newer(*after, i) < 0) {
+		if i := s.item(t); i.matches(wanted) && (after == nil || newer(*after, i) < 0) {
 			items = append(items, i)
 		}
 	}
@@ -153,10 +153,10 @@ func itemOf(info catalog.Info, mod time.Time) item {
 }
 
 // item describes a session for the list.
-func (t *target) item() item {
+func (s *Server) item(t *target) item {
 	i := item{Path: t.path}
 	if t.file != nil {
-		i = t.file.describe()
+		i = s.index.describe(t.file)
 	}
 	i.SessionID = t.wireID
 	if t.live != nil {

@@ -296,7 +296,7 @@ func (s *Server) getBootstrap(w http.ResponseWriter, r *http.Request, _ map[stri
 	var resume string
 	if id := r.URL.Query().Get("sessionId"); id != "" {
 		if t, err := s.lookup(r.Context(), id); err == nil {
-			resume = t.item().Source
+			resume = s.item(t).Source
 		}
 	}
 	cfg := s.rt.Config(s.cfg.DefaultCWD)

@@ -7,6 +7,7 @@ import (
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/server/wire"
+	"github.com/piweb-go/piweb/session/catalog"
 	"github.com/piweb-go/piweb/wrapper"
 )
 
@@ -17,6 +18,8 @@ var _ Runtime = (*piweb.Runtime)(nil)
 type Runtime interface {
 	AgentDir() string
 	Config(cwd string) *config.Config
+	// Catalogue knows the session files.
+	Catalogue(cwd string) *catalog.Catalogue
 	// Create starts a session in a folder; it has no file yet.
 	Create(ctx context.Context, cwd string, o piweb.OpenOptions) (*piweb.Session, error)
 	// Open starts the session of a file, or returns the one that is live.

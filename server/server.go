@@ -10,8 +10,12 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/piweb-go/piweb/session/catalog"
 )
 
 // Config says what the server serves, and to whom. Runtime and Token are
@@ -62,6 +66,7 @@ type Server struct {
 	page     *page
 	routes   router
 	streams  atomic.Int64
+	requests atomic.Int64 // answered so far
 	draining atomic.Bool
 }
 
@@ -90,7 +95,7 @@ func New(cfg Config) (*Server, error) {
 	defaultTo(&cfg.MaxStreams, 256)
 	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, cookie: rand.Text() + rand.Text()}
 	s.feeds = newFeeds(cfg.Log, cfg.Now, cfg.FeedBytes)
-	s.index = newIndex(func() string { return cfg.Runtime.Config(cwd).Sessions.Dir })
+	s.index = newIndex(func() *catalog.Catalogue { return cfg.Runtime.Catalogue(cwd) })
 	s.page = newPage(cfg.Page, cfg.InlineStyles)
 	s.addRoutes()
 	return s, nil
@@ -149,6 +154,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(ln) }()
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	go s.giveBack(serving)
 	select {
 	case err := <-failed:
 		s.Close()
@@ -164,6 +172,32 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	<-failed // http.ErrServerClosed
 	return err
+}
+
+// quietTime is how long nobody asks before memory is given back.
+const quietTime = 4 * time.Second
+
+// giveBack returns memory to the system when a burst of requests is over. The
+// runtime would keep it for the next one, which for a page that stays open all day
+// may be hours away.
+func (s *Server) giveBack(ctx context.Context) {
+	tick := time.NewTicker(quietTime)
+	defer tick.Stop()
+	given, last := int64(-1), int64(0)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := s.requests.Load()
+		if now == last && now != given {
+			runtime.GC() // what pools keep goes with the second one
+			debug.FreeOSMemory()
+			given = now
+		}
+		last = now
+	}
 }
 
 // Close ends the streams and takes no more sends. It may be called more than
