@@ -20,14 +20,11 @@ const editMaxBytes = 64 << 20
 const byteOrderMark = "\uFEFF"
 
 // Edit is the tool edit: pieces of one file.
-type Edit struct {
-	described
-	opts Options
-}
+type Edit struct{ fileTool }
 
 // NewEdit builds the tool edit.
 func NewEdit(opts Options) *Edit {
-	return &Edit{described: describe("edit"), opts: opts.withDefaults()}
+	return &Edit{newFileTool("edit", opts)}
 }
 
 // Sequential is true: the second of two edits of one file must find what the
@@ -37,7 +34,7 @@ func (t *Edit) Sequential() bool { return true }
 // Prepare accepts edits as a string or as one object, and the older form with
 // oldText and newText beside the path.
 func (t *Edit) Prepare(args json.RawMessage) json.RawMessage {
-	return Coerce(t.decl, adoptSingleEdit(Coerce(t.decl, renamePath(args))))
+	return Coerce(t.decl, adoptSingleEdit(t.fileTool.Prepare(args)))
 }
 
 // adoptSingleEdit moves oldText and newText of the call to the end of edits.

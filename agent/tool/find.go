@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,23 +16,15 @@ const (
 )
 
 // Find is the tool find: files and folders by name.
-type Find struct {
-	described
-	opts Options
-}
+type Find struct{ fileTool }
 
 // NewFind builds the tool find.
 func NewFind(opts Options) *Find {
-	return &Find{described: describe("find"), opts: opts.withDefaults()}
+	return &Find{newFileTool("find", opts)}
 }
 
 // Sequential is false: searching disturbs nobody.
 func (t *Find) Sequential() bool { return false }
-
-// Prepare accepts the other names that models give to path.
-func (t *Find) Prepare(args json.RawMessage) json.RawMessage {
-	return Coerce(t.decl, renamePath(args))
-}
 
 type findArgs struct {
 	Pattern string   `json:"pattern"`

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,23 +26,15 @@ const (
 )
 
 // Grep is the tool grep: lines of files.
-type Grep struct {
-	described
-	opts Options
-}
+type Grep struct{ fileTool }
 
 // NewGrep builds the tool grep.
 func NewGrep(opts Options) *Grep {
-	return &Grep{described: describe("grep"), opts: opts.withDefaults()}
+	return &Grep{newFileTool("grep", opts)}
 }
 
 // Sequential is false: searching disturbs nobody.
 func (t *Grep) Sequential() bool { return false }
-
-// Prepare accepts the other names that models give to path.
-func (t *Grep) Prepare(args json.RawMessage) json.RawMessage {
-	return Coerce(t.decl, renamePath(args))
-}
 
 type grepArgs struct {
 	Pattern    string   `json:"pattern"`

@@ -3,7 +3,6 @@ package tool
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,23 +28,15 @@ const lsMaxLimit = 100_000
 const lsBatch = 4096
 
 // Ls is the tool ls: one folder.
-type Ls struct {
-	described
-	opts Options
-}
+type Ls struct{ fileTool }
 
 // NewLs builds the tool ls.
 func NewLs(opts Options) *Ls {
-	return &Ls{described: describe("ls"), opts: opts.withDefaults()}
+	return &Ls{newFileTool("ls", opts)}
 }
 
 // Sequential is false: listing disturbs nobody.
 func (t *Ls) Sequential() bool { return false }
-
-// Prepare accepts the other names that models give to path.
-func (t *Ls) Prepare(args json.RawMessage) json.RawMessage {
-	return Coerce(t.decl, renamePath(args))
-}
 
 type lsArgs struct {
 	Path  string   `json:"path"`

@@ -131,3 +131,18 @@ func (d *described) Snippet() string { return d.snippet }
 
 // Guidelines are the tool's rules in a composed prompt.
 func (d *described) Guidelines() []string { return slices.Clone(d.guidelines) }
+
+// fileTool is what the tools have in common whose first argument is a path.
+type fileTool struct {
+	described
+	opts Options
+}
+
+func newFileTool(name string, opts Options) fileTool {
+	return fileTool{described: describe(name), opts: opts.withDefaults()}
+}
+
+// Prepare accepts the other names that models give to path.
+func (t *fileTool) Prepare(args json.RawMessage) json.RawMessage {
+	return Coerce(t.decl, renamePath(args))
+}

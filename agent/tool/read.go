@@ -3,7 +3,6 @@ package tool
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,23 +14,15 @@ import (
 )
 
 // Read is the tool read: text files, by line.
-type Read struct {
-	described
-	opts Options
-}
+type Read struct{ fileTool }
 
 // NewRead builds the tool read.
 func NewRead(opts Options) *Read {
-	return &Read{described: describe("read"), opts: opts.withDefaults()}
+	return &Read{newFileTool("read", opts)}
 }
 
 // Sequential is false: reading disturbs nobody.
 func (t *Read) Sequential() bool { return false }
-
-// Prepare accepts the other names that models give to path.
-func (t *Read) Prepare(args json.RawMessage) json.RawMessage {
-	return Coerce(t.decl, renamePath(args))
-}
 
 type readArgs struct {
 	Path   string   `json:"path"`

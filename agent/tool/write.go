@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,24 +11,16 @@ import (
 )
 
 // Write is the tool write: whole files.
-type Write struct {
-	described
-	opts Options
-}
+type Write struct{ fileTool }
 
 // NewWrite builds the tool write.
 func NewWrite(opts Options) *Write {
-	return &Write{described: describe("write"), opts: opts.withDefaults()}
+	return &Write{newFileTool("write", opts)}
 }
 
 // Sequential is true: of two calls that write one file the later one must win,
 // and a command of the same batch must see the file.
 func (t *Write) Sequential() bool { return true }
-
-// Prepare accepts the other names that models give to path.
-func (t *Write) Prepare(args json.RawMessage) json.RawMessage {
-	return Coerce(t.decl, renamePath(args))
-}
 
 type writeArgs struct {
 	Path    string `json:"path"`
