@@ -111,8 +111,9 @@ func (f *form) flag(field string) bool {
 	return b != nil && *b
 }
 
-// list reads an array of strings; nil where it is missing.
-func (f *form) list(field string) *[]string {
+// array reads the items of an array; nil where it is missing, or is none, which
+// is noted.
+func (f *form) array(field string) []json.RawMessage {
 	raw, ok := f.fields[field]
 	if !ok {
 		return nil
@@ -120,6 +121,15 @@ func (f *form) list(field string) *[]string {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil || items == nil {
 		f.bad(field)
+		return nil
+	}
+	return items
+}
+
+// list reads an array of strings; nil where it is missing.
+func (f *form) list(field string) *[]string {
+	items := f.array(field)
+	if items == nil {
 		return nil
 	}
 	out := []string{}
@@ -137,17 +147,8 @@ func (f *form) list(field string) *[]string {
 // objects reads an array of objects that may be missing. What is no object is an
 // empty one in the answer, and noted.
 func (f *form) objects(field string) []*form {
-	raw, ok := f.fields[field]
-	if !ok {
-		return nil
-	}
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil || items == nil {
-		f.bad(field)
-		return nil
-	}
 	var out []*form
-	for i, item := range items {
+	for i, item := range f.array(field) {
 		o := &form{}
 		if json.Unmarshal(item, &o.fields) != nil || o.fields == nil {
 			f.bad(fmt.Sprintf("%s.%d", field, i))
