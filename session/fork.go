@@ -94,9 +94,6 @@ func NewDraft(src *Session, at ID, o ForkOptions) (*Draft, error) {
 // View is the draft as a session without a file, to be read.
 func (d *Draft) View() *Session { return d.s }
 
-// Text is the text of the entry that a fork with Before leaves out.
-func (d *Draft) Text() string { return d.text }
-
 // Carry adds entries at the end of the draft.
 func (d *Draft) Carry(payloads ...Payload) error {
 	d.s.mu.Lock()

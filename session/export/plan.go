@@ -160,9 +160,6 @@ func (p *Plan) Len() int { return len(p.entries) }
 // Entry is the entry at a place, as it is in the session.
 func (p *Plan) Entry(i int) session.Entry { return p.entries[i] }
 
-// ID is the id of the entry at a place in the new file.
-func (p *Plan) ID(i int) session.ID { return p.id[i] }
-
 // Lines gives the lines of the entry at a place, without line feeds. It is one,
 // except for an edit of an id that occurs several times on its path: there is one
 // for each.

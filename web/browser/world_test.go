@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/piweb-go/piweb"
@@ -258,14 +257,4 @@ func saidIn(lines []line) []string {
 		}
 	}
 	return out
-}
-
-// waitFor polls for something that is not on the page.
-func waitFor(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !cond(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("this did not come about: %s", what)
-		}
-	}
 }
