@@ -34,10 +34,6 @@ type Forked struct {
 	Carried toolselect.Selection
 }
 
-// companions follow a session where it goes. A room that keeps something beside
-// sessions is named here.
-func (r *Runtime) companions() []session.Companion { return nil }
-
 // Fork makes a new session file from an old one: the path to an entry, or all
 // there is. It may do what the source may do now, and never more: the selection
 // in effect is carried over where the path does not hold it, and where the path
@@ -61,7 +57,7 @@ func (r *Runtime) fork(path string, o ForkOptions, at func(*session.Session) ses
 	if err := r.quiet(path, "a fork"); err != nil {
 		return Forked{}, err
 	}
-	so := session.ForkOptions{Before: o.Before, Companions: r.companions()}
+	so := session.ForkOptions{Before: o.Before, Companions: r.companions}
 	if o.CWD != "" {
 		var err error
 		if so.CWD, so.Dir, err = r.newFolder(o.CWD); err != nil {
@@ -266,7 +262,7 @@ func (r *Runtime) Import(_ context.Context, cwd, file, folder string) (string, e
 	if err != nil {
 		return "", err
 	}
-	o := session.ImportOptions{Companions: r.companions()}
+	o := session.ImportOptions{Companions: r.companions}
 	if folder != "" {
 		if o.CWD, o.Dir, err = r.newFolder(folder); err != nil {
 			return "", err
@@ -295,7 +291,7 @@ func (r *Runtime) Move(_ context.Context, path, cwd string) (string, error) {
 	if err := r.letGo(path); err != nil {
 		return "", err
 	}
-	to, err := session.Move(path, session.MoveOptions{Dir: dir, CWD: abs, Companions: r.companions()}, r.session)
+	to, err := session.Move(path, session.MoveOptions{Dir: dir, CWD: abs, Companions: r.companions}, r.session)
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,7 @@ func (r *Runtime) Delete(_ context.Context, path string) ([]session.Trashed, err
 		err := r.letGo(p)
 		if err == nil {
 			var t session.Trashed
-			if t, err = session.Trash(p, r.companions(), r.session); err == nil {
+			if t, err = session.Trash(p, r.companions, r.session); err == nil {
 				out = append(out, t)
 			}
 		}
@@ -57,7 +57,7 @@ func (r *Runtime) Delete(_ context.Context, path string) ([]session.Trashed, err
 func (r *Runtime) restoreAll(list []session.Trashed) error {
 	var errs []error
 	for _, t := range slices.Backward(list) {
-		errs = append(errs, session.Restore(t, r.companions(), r.session))
+		errs = append(errs, session.Restore(t, r.companions, r.session))
 	}
 	return errors.Join(errs...)
 }
@@ -95,6 +95,25 @@ func trashBelow(root string) ([]session.Trashed, error) {
 // the trash. ref is its id, the beginning of one, the path that it had, or the one that
 // it has in the trash. If one of them cannot come back, none does.
 func (r *Runtime) Restore(_ context.Context, cwd, ref string) ([]session.Trashed, error) {
+	all, err := r.trashedFamily(cwd, ref)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range all {
+		if err := session.Restore(t, r.companions, r.session); err != nil {
+			for _, back := range all[:i] {
+				_, terr := session.Trash(back.Origin, r.companions, r.session)
+				err = errors.Join(err, terr)
+			}
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// trashedFamily is a deleted session and those of its subagents that are in the
+// trash, the session first.
+func (r *Runtime) trashedFamily(cwd, ref string) ([]session.Trashed, error) {
 	t, err := r.findTrashed(cwd, ref)
 	if err != nil {
 		return nil, err
@@ -107,15 +126,6 @@ func (r *Runtime) Restore(_ context.Context, cwd, ref string) ([]session.Trashed
 	for _, path := range children {
 		if child, ok := session.TrashedAt(path); ok {
 			all = append(all, child)
-		}
-	}
-	for i, t := range all {
-		if err := session.Restore(t, r.companions(), r.session); err != nil {
-			for _, back := range all[:i] {
-				_, terr := session.Trash(back.Origin, r.companions(), r.session)
-				err = errors.Join(err, terr)
-			}
-			return nil, err
 		}
 	}
 	return all, nil

@@ -65,15 +65,19 @@ type Config struct {
 	Ask func(ctx context.Context, callID, reason string) (bool, error)
 	// MaxTurns ends a prompt that goes on and on; 0 for no limit.
 	MaxTurns int
+	// Companions follow a session where it goes: copied by a fork, moved with it,
+	// removed with it. They come after those of this package's own rooms.
+	Companions []session.Companion
 	// Session injects clock, randomness and file system.
 	Session session.Options
 }
 
 // Runtime holds the live sessions of a program. It is safe for concurrent use.
 type Runtime struct {
-	host     *host
-	registry *wrapper.Registry
-	session  session.Options
+	host       *host
+	registry   *wrapper.Registry
+	session    session.Options
+	companions []session.Companion // see host.companions
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
@@ -90,7 +94,7 @@ func New(cfg Config) (*Runtime, error) {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
 	r := wrapper.NewRegistry(h, wrapper.Options{Session: cfg.Session, IdleTimeout: cfg.IdleTimeout, Gates: cfg.Gates, MaxTurns: cfg.MaxTurns, Ask: cfg.Ask})
-	return &Runtime{host: h, registry: r, session: cfg.Session, catalogues: map[string]*catalog.Catalogue{}}, nil
+	return &Runtime{host: h, registry: r, session: cfg.Session, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}, nil
 }
 
 // Close ends all live sessions: running prompts are aborted and kept as far as

@@ -66,10 +66,14 @@ func (w *world) put(name, text string) {
 }
 
 // runtime is another process's view of the same home.
-func (w *world) runtime() *piweb.Runtime {
+func (w *world) runtime(set ...func(*piweb.Config)) *piweb.Runtime {
 	w.t.Helper()
-	rt, err := piweb.New(piweb.Config{Home: w.home, Lookup: func(string) (string, bool) { return "", false },
-		Providers: model.Registry{openai.API: openai.New, offline.API: offline.New}})
+	cfg := piweb.Config{Home: w.home, Lookup: func(string) (string, bool) { return "", false },
+		Providers: model.Registry{openai.API: openai.New, offline.API: offline.New}}
+	for _, f := range set {
+		f(&cfg)
+	}
+	rt, err := piweb.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
