@@ -93,6 +93,8 @@ type AskStep struct {
 // RecordStep is what the file says of requests that were sent.
 type RecordStep struct {
 	Receipts []policy.Check `json:"receipts"`
+	// History is all that bears on the policy, from the first line to the last.
+	History []policy.Moment `json:"history"`
 	// Next says whether the next request would be recorded anew, and why.
 	Next string `json:"next"`
 	// Edited are sources of the last receipt that read differently today. That is
@@ -164,6 +166,19 @@ func readStep(s *session.Session, c *session.Context) (ReadStep, error) {
 		Branch: len(c.Branch), Context: len(c.Messages), Leaves: len(s.Leaves()),
 		Diagnostics: append(append([]session.Diagnostic{}, s.Diagnostics()...), c.Diagnostics...),
 	}, nil
+}
+
+// SentHead is the exact system prompt of a request that a session sent, by the
+// SHA-256 that its receipts name; at least the first 8 digits. It is
+// policy.ErrHead where the file has no such text.
+func (r *Runtime) SentHead(path, sha256 string) (Head, error) {
+	s, err := session.Open(path, r.session)
+	if err != nil {
+		return Head{}, err
+	}
+	defer s.Close()
+	sum, text, err := policy.HeadText(s, sha256)
+	return Head{sum, len(text), text}, err
 }
 
 // Decide resolves the policy of a session file, without loading anything. cwd
@@ -272,7 +287,11 @@ func (r *Runtime) record(x *Explanation, s *session.Session, l wrapper.Loadout) 
 	if err != nil {
 		return err
 	}
-	x.Record = RecordStep{Receipts: append([]policy.Check{}, checks...), Edited: []string{}}
+	history, err := policy.History(s)
+	if err != nil {
+		return err
+	}
+	x.Record = RecordStep{Receipts: append([]policy.Check{}, checks...), History: append([]policy.Moment{}, history...), Edited: []string{}}
 	if x.Load.Error != "" || x.Ask.Error != "" {
 		x.Record.Next = "unknown: the request cannot be built"
 		return nil

@@ -24,10 +24,7 @@ func (c Check) OK() bool { return len(c.Differences) == 0 }
 // are recomputed from the entries before it, and the hash from the text of the
 // head. It goes through the file once.
 func Verify(v View) ([]Check, error) {
-	p := pass{v: v, states: map[session.ID]declState{}, texts: map[string]string{}}
-	if h, ok := v.(interface{ Header() session.Header }); ok {
-		p.forked = h.Header().ParentSession != ""
-	}
+	p := newPass(v)
 	var checks []Check
 	for e := range v.Entries() {
 		if e.Type == session.TypeCustom && e.CustomType == ReceiptType {
@@ -42,6 +39,14 @@ func Verify(v View) ([]Check, error) {
 		}
 	}
 	return checks, nil
+}
+
+func newPass(v View) *pass {
+	p := &pass{v: v, states: map[session.ID]declState{}, texts: map[string]string{}}
+	if h, ok := v.(interface{ Header() session.Header }); ok {
+		p.forked = h.Header().ParentSession != ""
+	}
+	return p
 }
 
 // pass knows what the file says up to one of its lines.

@@ -355,6 +355,18 @@ func TestPolicy(t *testing.T) {
 		if r := a.json["record"].(map[string]any)["receipts"].([]any); len(r) != 1 {
 			t.Errorf("%d receipts", len(r))
 		}
+		history := a.json["record"].(map[string]any)["history"].([]any)
+		if len(history) != 2 { // the choice, and what was sent under it
+			t.Fatalf("history: %v", history)
+		}
+		sent := history[1].(map[string]any)
+		if sent["what"] != "receipt" || sent["holds"] != true || sent["kind"] != "chat-only" {
+			t.Errorf("history: %v", sent)
+		}
+		if h := w.do(200, "GET", "/api/sessions/"+id+"/heads/"+sent["head"].(string)); h.str("text") != "PROJECT TEXT\n" {
+			t.Errorf("the head by its hash: %s", h.body)
+		}
+		w.do(404, "GET", "/api/sessions/"+id+"/heads/"+strings.Repeat("0", 64))
 		w.send(w.ask("DELETE", "/api/sessions/"+id))
 	}
 }

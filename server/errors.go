@@ -69,6 +69,7 @@ var table = []row{
 	{session.ErrClosed, http.StatusConflict, "SESSION_STOPPED", "The session was just stopped. Send again to start it anew."},
 	{policy.ErrOverruled, http.StatusConflict, "TOOLS_OVERRULED", ""},
 	{policy.ErrSnapshot, http.StatusConflict, "SUBAGENT", ""},
+	{policy.ErrHead, http.StatusNotFound, "PROMPT_NOT_FOUND", ""},
 	{piweb.ErrNoModel, http.StatusConflict, "NO_MODEL", ""},
 	{toolselect.ErrNames, http.StatusBadRequest, "UNKNOWN_TOOL", ""},
 	{catalog.ErrAmbiguous, http.StatusConflict, "AMBIGUOUS_ID", ""},

@@ -12,6 +12,7 @@ import (
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -267,6 +268,19 @@ func (s *Server) getPolicy(w http.ResponseWriter, r *http.Request, args map[stri
 		Live *wrapper.State `json:"live"` // null where the session is not live
 	}{x, live})
 	return nil
+}
+
+// getHead gives the exact system prompt of a request that the session sent, by
+// the hash that its receipts name.
+func (s *Server) getHead(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	return s.reading(r, args["id"], func(t *target, log *session.Session) error {
+		sum, text, err := policy.HeadText(log, args["sha256"])
+		if err != nil {
+			return err
+		}
+		write(w, r, http.StatusOK, piweb.Head{SHA256: sum, Bytes: len(text), Text: text})
+		return nil
+	})
 }
 
 func (s *Server) explain(r *http.Request, t *target) (*piweb.Explanation, error) {

@@ -128,6 +128,7 @@ func (s *Server) addRoutes() {
 	rt.add("PUT", "sessions/:id/tools", s.setTools)
 	rt.add("DELETE", "sessions/:id/tools", s.clearTools)
 	rt.add("GET", "sessions/:id/policy", s.getPolicy)
+	rt.add("GET", "sessions/:id/heads/:sha256", s.getHead)
 	if s.cfg.Demo != nil {
 		rt.add("POST", "demo", s.makeDemo)
 	}

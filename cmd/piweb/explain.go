@@ -11,30 +11,49 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var prompt, verify bool
+	var prompt, verify, history bool
+	var head string
 	var o piweb.ExplainOptions
 	cmd := &cobra.Command{
 		Use: "explain ID|FILE", Short: "Say what a session may do, and why, in five steps", Long: helpExplain,
 		Args:              wantArgs(1, "one session: an id, the beginning of one, or a file"),
-		Example:           "  piweb explain 01a22868\n  piweb explain ./session.jsonl --prompt\n  piweb explain 01a22868 --verify --json",
+		Example:           "  piweb explain 01a22868\n  piweb explain ./session.jsonl --prompt\n  piweb explain 01a22868 --history\n  piweb explain 01a22868 --verify --json",
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
-			if prompt && verify {
-				return usage("--prompt prints the prompt and nothing else, so it does not go with --verify")
+			asked := 0
+			for _, f := range []string{"prompt", "verify", "history", "sent"} {
+				if cmd.Flags().Changed(f) {
+					asked++
+				}
+			}
+			if asked > 1 {
+				return usage("--prompt, --sent, --verify and --history each print one thing and nothing else: give one of them")
 			}
 			path, err := rt.Find(cwd(), args[0])
 			if err != nil {
 				return err
 			}
+			if head != "" {
+				h, err := rt.SentHead(path, head)
+				if err != nil {
+					return err
+				}
+				return a.printHead(h)
+			}
 			x, err := rt.Explain(cmd.Context(), path, o)
 			if err != nil {
 				return err
+			}
+			if history {
+				return a.history(x.Record.History)
 			}
 			return a.explain(x, prompt, verify)
 		}),
 	}
 	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the exact system prompt and nothing else")
 	cmd.Flags().BoolVar(&verify, "verify", false, "hold the receipts of the file against the file")
+	cmd.Flags().BoolVar(&history, "history", false, "tell every choice, declaration and receipt of the file, in order")
+	cmd.Flags().StringVar(&head, "sent", "", "print the exact system prompt that was sent with this SHA-256 (or its first 8 digits)")
 	cmd.Flags().StringVar(&o.CWD, "cwd", "", "folder to work in where the session's own is gone")
 	cmd.Flags().StringVar(&o.Model, "model", "", "ask about this model instead of the session's")
 	return cmd
@@ -44,11 +63,8 @@ func (a *app) explain(x *piweb.Explanation, prompt, verify bool) error {
 	switch {
 	case prompt && x.Load.Error != "":
 		return fmt.Errorf("the prompt cannot be made: %s", x.Load.Error)
-	case prompt && a.json:
-		return a.printJSON(x.Load.Head)
 	case prompt:
-		a.printf("%s", x.Load.Head.Text)
-		return nil
+		return a.printHead(x.Load.Head)
 	case verify:
 		return a.verify(x)
 	case a.json:
@@ -59,6 +75,32 @@ func (a *app) explain(x *piweb.Explanation, prompt, verify bool) error {
 	a.printLoad(x.Load, x.Decide.Loads)
 	a.printAsk(x.Ask)
 	a.printRecord(x.Record)
+	return nil
+}
+
+// printHead prints a prompt as the bytes that it is.
+func (a *app) printHead(h piweb.Head) error {
+	if a.json {
+		return a.printJSON(h)
+	}
+	a.printf("%s", h.Text)
+	return nil
+}
+
+func (a *app) history(moments []policy.Moment) error {
+	if a.json {
+		return a.printJSON(moments)
+	}
+	if len(moments) == 0 {
+		a.printf("nothing in this file bears on its policy: the settings decide\n")
+	}
+	for _, m := range moments {
+		text := m.Text
+		if m.What == policy.WhatReceipt {
+			text += fmt.Sprintf(" (%s…), %s", m.Head[:min(12, len(m.Head))], m.Model)
+		}
+		a.printf("line %-6d%-12s%-13s%s\n", m.Line, oneLine(string(m.What)), kindWords(m.Kind), oneLine(text))
+	}
 	return nil
 }
 

@@ -58,6 +58,7 @@ var table = []struct {
 	{catalog.ErrNone, problem{"NOT_FOUND", exitNotFound}},
 	{session.ErrNoFile, problem{"NOT_FOUND", exitNotFound}},
 	{session.ErrNoEntry, problem{"NO_ENTRY", exitNotFound}},
+	{policy.ErrHead, problem{"NO_PROMPT", exitNotFound}},
 	{session.ErrTaken, problem{"TAKEN", exitRefused}},
 	{wrapper.ErrName, problem{"BAD_NAME", exitUsage}},
 	{export.ErrDoubt, problem{"DOUBTS", exitRefused}},

@@ -281,6 +281,20 @@ func chatOnlyAndBack(t *testing.T, browser context.Context) {
 	b.axe("exact prompt")
 	b.press(kb.Escape)
 	b.gone("dialog", "")
+
+	// The history stands along the transcript, with what was sent at each place.
+	for _, words := range []string{"Sent with read, bash, edit and write", "Chat Only from here on", "From here on the settings decide", "Tools from here on: read, edit and write"} {
+		b.see(".row.moment", words)
+	}
+	b.click(".row.moment .fold", "Sent with no tools")
+	b.axe("history of the policy")
+	b.click(".row.moment .small", "Show what was sent")
+	b.see("dialog .exact", "")
+	if shown := get[string](b, "document.querySelector('dialog .exact').textContent"); shown != agentsText {
+		t.Errorf("what was sent under Chat Only is shown as %q", shown)
+	}
+	b.press(kb.Escape)
+	b.gone("dialog", "")
 }
 
 // numbered is a text of words that are all different.

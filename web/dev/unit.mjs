@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, explain } from "../page/api.js";
 import { toRows } from "../page/history.js";
+import { withMoments, words } from "../page/moments.js";
 import { crossing, presetOf } from "../page/policywords.js";
 import { Parser } from "../page/sse.js";
 import { apply, newTurn, withoutTurn } from "../page/turn.js";
@@ -130,4 +131,25 @@ test("errors say what to do, and keep the server's reason where it is needed", (
   assert.match(explain(new ApiError(409, "FOLDER_GONE", "/a is gone")).detail, /gone/);
   assert.equal(explain(new ApiError(409, "NO_MODEL", "No key for x.")).text, "No key for x.");
   assert.match(explain(new ApiError(0, "UNREACHABLE", "")).text, /running/);
+});
+
+test("the moments of a policy stand where they stand in the file", () => {
+  const messages = [
+    { role: "user", entryId: "u1", content: "one" },
+    { role: "assistant", entryId: "a1", content: [{ type: "toolCall", id: "c", name: "read", arguments: {} }] },
+    { role: "toolResult", entryId: "r1", toolCallId: "c", content: [] },
+    { role: "user", entryId: "u2", content: "two" },
+  ];
+  const m = (entry, after, what, more = {}) => ({ entry, after, what, line: 1, counts: true, kind: "pinned", tools: ["read", "ls"], text: "", ...more });
+  const history = [
+    m("s0", undefined, "selection"), m("p1", "u1", "receipt", { bytes: 10, holds: true }), m("s1", "r1", "selection", { kind: "chat-only", tools: [] }),
+    m("p2", "r1", "receipt", { bytes: 0, tools: [], holds: false }), m("s2", "elsewhere", "selection"), m("s3", "u2", "selection", { kind: "open", tools: null }),
+  ];
+  const rows = withMoments(toRows(messages), messages, history);
+  assert.deepEqual(rows.map((r) => (r.kind === "moment" ? r.moments.map((x) => x.entry).join("+") : r.key)), ["s0", "u1", "p1", "a1", "s1+p2", "u2", "s3"]);
+  assert.deepEqual(history.map(words), [
+    "Tools from here on: read and ls", "Sent with read and ls, a prompt of 10 bytes", "Chat Only from here on", "Sent with no tools, no system message",
+    "Tools from here on: read and ls", "From here on the settings decide about tools",
+  ]);
+  assert.equal(withMoments(rows, messages, []), rows);
 });

@@ -5,13 +5,15 @@ import { duration, Time } from "./format.js";
 import { html, memo } from "./html.js";
 import { Icon } from "./icons.js";
 import { Markdown } from "./markdown.js";
+import { MomentView } from "./momentrow.js";
 import { PictureView, ToolCard } from "./toolcard.js";
 
 /** @import {AssistantRow, NoteRow, Part, Row, UserRow} from "./types.js" */
 
-export const RowView = memo((/** @type {{row: Row, last: boolean, model: string}} */ { row, last, model }) => {
+export const RowView = memo((/** @type {{row: Row, last: boolean, model: string, session: string}} */ { row, last, model, session }) => {
   if (row.kind === "user") return html`<${UserView} row=${row} />`;
   if (row.kind === "note") return html`<${NoteView} row=${row} />`;
+  if (row.kind === "moment") return html`<${MomentView} row=${row} session=${session} />`;
   return html`<${AssistantView} row=${row} last=${last} model=${model} />`;
 });
 

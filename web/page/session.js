@@ -4,6 +4,7 @@
 import { call, explain, sessionPath, streamURL } from "./api.js";
 import { toRows } from "./history.js";
 import { Store } from "./html.js";
+import { withMoments } from "./moments.js";
 import { Connection } from "./sse.js";
 import { apply, newTurn, withoutTurn } from "./turn.js";
 
@@ -43,6 +44,9 @@ import { apply, newTurn, withoutTurn } from "./turn.js";
  * @type {Map<string, any[]>}
  */
 const recent = new Map();
+
+/** The history of a policy that is not known yet. @type {import("./types.js").Moment[]} */
+const none = [];
 
 /**
  * Models that were chosen for sessions which have not used them yet: the file
@@ -93,7 +97,7 @@ export class OpenSession extends Store {
     /** @type {Promise<void> | null} */
     this.fetching = null;
     this.fetchAgain = false;
-    /** @type {{messages: any[], live: boolean, start: number, rows: Row[]} | null} */
+    /** @type {{messages: any[], live: boolean, start: number, history: import("./types.js").Moment[], rows: Row[]} | null} */
     this.made = null;
     void this.open();
   }
@@ -227,11 +231,13 @@ export class OpenSession extends Store {
 
   /** The rows to show, as the same objects as before where nothing changed. */
   rows() {
-    const { messages, live, pending } = this.state;
+    const { messages, live, pending, policy } = this.state;
     const start = live?.startedAt ?? 0;
-    if (!this.made || this.made.messages !== messages || this.made.live !== !!live || this.made.start !== start) {
-      const rows = reuse(this.made?.rows ?? [], toRows(withoutTurn(messages, live)));
-      this.made = { messages, live: !!live, start, rows };
+    const history = policy?.record?.history ?? none;
+    if (!this.made || this.made.history !== history || this.made.messages !== messages || this.made.live !== !!live || this.made.start !== start) {
+      const shown = withoutTurn(messages, live);
+      const rows = reuse(this.made?.rows ?? [], withMoments(toRows(shown), shown, history));
+      this.made = { messages, live: !!live, start, history, rows };
     }
     /** @type {Row[]} */
     const rows = this.made.rows.slice();
@@ -493,6 +499,7 @@ function reuse(old, fresh) {
 
 /** @param {Row} r */
 function sign(r) {
+  if (r.kind === "moment") return r.moments.map((m) => `${m.entry} ${m.holds}`).join();
   if (r.kind !== "assistant") return `${r.kind} ${r.text.length}`;
   return r.parts.map((p) => (p.type === "tool" ? `${p.id} ${p.state}` : `${p.type} ${p.text.length}`)).join() + (r.error ?? "") + r.aborted;
 }

@@ -110,7 +110,7 @@ export function Transcript({ session }) {
     <div class="transcript" ref=${scroller} onScroll=${onScroll} tabindex="0" role="log" aria-label="Transcript" aria-live="off">
       <div class="column" ref=${content}>
         ${from > 0 && html`<button type="button" class="more" onClick=${earlier}>Show earlier messages <span class="faint">(${from.toLocaleString("en")} more)</span></button>`}
-        ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, shown[i + 1])} model=${model} /></div>`)}
+        ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, shown.slice(i + 1, i + 3).find((n) => n.kind !== "moment"))} model=${model} session=${session.id} /></div>`)}
         ${!atEnd && html`<button type="button" class="more" onClick=${later}>Show later messages <span class="faint">(${(rows.length - to).toLocaleString("en")} more)</span></button>`}
         ${atEnd && html`<${Tail} session=${session} empty=${rows.length === 0} />`}
       </div>

@@ -58,12 +58,32 @@
  * @property {string[] | null} differences
  * @property {string[] | null} notes
  *
+ * @typedef {object} Moment Something in the file that bears on the policy.
+ * @property {string} entry
+ * @property {number} line
+ * @property {string} [after] the last message before it
+ * @property {"selection" | "declaration" | "subagent" | "receipt"} what
+ * @property {boolean} counts
+ * @property {Kind} kind
+ * @property {string[] | null} tools null where the settings decide
+ * @property {string} text
+ * @property {string} [head] sha256 of the prompt that was sent
+ * @property {number} [bytes]
+ * @property {string} [model]
+ * @property {boolean} [holds]
+ *
+ * @typedef {object} MomentRow
+ * @property {"moment"} kind
+ * @property {string} key
+ * @property {Moment[]} moments
+ * @property {number} [time]
+ *
  * @typedef {object} Explanation The five steps: read, decide, load, ask, record.
  * @property {any} read
  * @property {{kind: Kind, source: {by: string, entry?: string}, tools: string[], loads: Record<string, boolean>, prompt: string, trail: {by: string, decided: boolean, text: string}[], error?: string}} decide
  * @property {{folder: string, warning?: string, error?: string, head: {sha256: string, bytes: number, text: string}, sources: {path: string, sha256: string}[], left: {path: string, reason: string}[], tools: {name: string}[], missing: string[], trust: string}} load
  * @property {{sessionModel?: string, model?: string, notice?: string, error?: string, thinking?: string, system: boolean, messages: number, tools: string[]}} ask
- * @property {{receipts: Check[], next: string, edited: string[]}} record
+ * @property {{receipts: Check[], history?: Moment[], next: string, edited: string[]}} record
  *
  * @typedef {object} TextPart
  * @property {"text"} type
@@ -125,6 +145,6 @@
  * @property {number} [time]
  * @property {boolean} [plain] text is no markdown
  *
- * @typedef {UserRow | AssistantRow | NoteRow} Row
+ * @typedef {UserRow | AssistantRow | NoteRow | MomentRow} Row
  */
 export {};
