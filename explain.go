@@ -210,11 +210,12 @@ func (r *Runtime) load(ctx context.Context, x *Explanation, p policy.Policy, fol
 		x.Load.Error = folder.Err.Error()
 		return wrapper.Loadout{}
 	}
-	l, err := wrapper.Load(ctx, r.host, p, folder.Path)
+	l, err := wrapper.Load(ctx, r.host, p, r.peekEnv(x.Read, p, folder.Path))
 	if err != nil {
 		x.Load.Error = err.Error()
 		return wrapper.Loadout{}
 	}
+	defer l.Close()
 	receipt, err := policy.NewReceipt(p, l.Head, l.Sources, declarations(l.Tools), "")
 	if err != nil {
 		x.Load.Error = err.Error()
@@ -222,7 +223,7 @@ func (r *Runtime) load(ctx context.Context, x *Explanation, p policy.Policy, fol
 	}
 	x.Load.Head = Head{receipt.System.SHA256, receipt.System.Bytes, string(l.Head)}
 	x.Load.Sources, x.Load.Tools = receipt.Sources, receipt.Tools
-	for _, o := range l.Resources.Left {
+	for _, o := range l.Left {
 		x.Load.Left = append(x.Load.Left, Left{o.Path, o.Reason})
 	}
 	have := map[string]bool{}
@@ -236,6 +237,14 @@ func (r *Runtime) load(ctx context.Context, x *Explanation, p policy.Policy, fol
 	}
 	x.Load.Trust = r.trust(folder.Path)
 	return l
+}
+
+// peekEnv is what extensions get to know when a session is only looked at.
+func (r *Runtime) peekEnv(s ReadStep, p policy.Policy, cwd string) agent.Env {
+	return agent.Env{
+		SessionID: s.ID, SessionFile: func() string { return s.Path }, CWD: cwd, AgentDir: r.host.agentDir,
+		Peek: true, Admits: p.Admits, Notify: func(string) {},
+	}
 }
 
 // Problems lists what is wrong in the configuration files of a working folder.

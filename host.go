@@ -25,6 +25,7 @@ type host struct {
 	sessionDir string
 	providers  model.Registry
 	locks      *tool.Locks
+	extensions []agent.Factory
 }
 
 func newHost(cfg Config) (*host, error) {
@@ -32,7 +33,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}}
+	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions}
 	if h.lookup == nil {
 		h.lookup = os.LookupEnv
 	}
@@ -79,6 +80,10 @@ func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
 	}
 	return tools, nil
 }
+
+// Extensions are the factories that a normal session constructs: those of the
+// embedding program. A factory of ours is added here, before theirs.
+func (h *host) Extensions(_ string, _ policy.Loads) []agent.Factory { return h.extensions }
 
 // Resources reads the texts that a policy lets in, and nothing else. SYSTEM.md
 // and APPEND_SYSTEM.md of a project count only if the project is trusted.

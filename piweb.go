@@ -59,6 +59,9 @@ type Config struct {
 	Home string
 	// IdleTimeout closes live sessions that nobody used for so long; 0 never.
 	IdleTimeout time.Duration
+	// Extensions are constructed for every normal session and every subagent that
+	// may have extensions, in this order; for Chat Only none of them is.
+	Extensions []agent.Factory
 	// Gates judge tool calls, besides the policy.
 	Gates agent.Gates
 	// Ask waits for a person's answer to a call that a gate wants asked.
@@ -93,7 +96,14 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Session.IndexDir == "" {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
-	r := wrapper.NewRegistry(h, wrapper.Options{Session: cfg.Session, IdleTimeout: cfg.IdleTimeout, Gates: cfg.Gates, MaxTurns: cfg.MaxTurns, Ask: cfg.Ask})
+	r := wrapper.NewRegistry(h, wrapper.Options{
+		Session:     cfg.Session,
+		IdleTimeout: cfg.IdleTimeout,
+		AgentDir:    h.agentDir,
+		Gates:       cfg.Gates,
+		MaxTurns:    cfg.MaxTurns,
+		Ask:         cfg.Ask,
+	})
 	return &Runtime{host: h, registry: r, session: cfg.Session, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}, nil
 }
 

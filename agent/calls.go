@@ -71,7 +71,7 @@ func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []
 
 // refuse answers a call that must not run: the answer is broken off, the tool is
 // unknown, the arguments are no good, or a gate says no. The order of the gates
-// is part of the design: policy, owner, budget.
+// is part of the design: policy, owner, budget, the hooks of extensions.
 func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.Block, call *tool.Call) *tool.Result {
 	no := func(format string, args ...any) *tool.Result {
 		r := tool.Error(fmt.Sprintf(format, args...))
@@ -86,10 +86,14 @@ func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.
 	if ctx.Err() != nil {
 		return no("Not run: the run was aborted.")
 	}
-	if ok, why := l.cfg.Policy.Admits(policyTool(b.Name)); !ok {
+	t, ok := l.tools[b.Name]
+	asked := policyTool(b.Name)
+	if ok {
+		asked = PolicyTool(t)
+	}
+	if ok, why := l.cfg.Policy.Admits(asked); !ok {
 		return no("Not allowed: %s.", why)
 	}
-	t, ok := l.tools[b.Name]
 	if !ok {
 		return no("There is no tool %q here.", b.Name)
 	}
@@ -100,7 +104,11 @@ func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.
 	if err := tool.Check(t.Declaration(), call.Arguments); err != nil {
 		return no("Not run: %s.", err)
 	}
-	for _, gate := range []Gate{l.cfg.Gates.Owner, l.cfg.Gates.Budget} {
+	gates := []Gate{l.cfg.Gates.Owner, l.cfg.Gates.Budget}
+	for _, h := range l.cfg.Hooks {
+		gates = append(gates, h.Call)
+	}
+	for _, gate := range gates {
 		if gate == nil {
 			continue
 		}
@@ -209,7 +217,11 @@ func (l *Loop) execute(ctx context.Context, t Tool, call *tool.Call) (r tool.Res
 	if err != nil {
 		r = tool.Error(err.Error())
 	}
-	for _, gate := range []ResultGate{l.cfg.Gates.Media, l.cfg.Gates.Strip, l.cfg.Gates.Artifact} {
+	var gates []ResultGate
+	for _, h := range l.cfg.Hooks {
+		gates = append(gates, h.Result)
+	}
+	for _, gate := range append(gates, l.cfg.Gates.Media, l.cfg.Gates.Strip, l.cfg.Gates.Artifact) {
 		if gate == nil {
 			continue
 		}

@@ -22,6 +22,7 @@ type Config struct {
 	Sources    []policy.SourceHash // the files that Head was made from
 	Tools      []Tool              // in the order of their declaration
 	Gates      Gates
+	Hooks      []Hooks // of extensions, in the order of their loading
 	Ledger     *policy.Ledger
 
 	Thinking    string // thinking level for requests, "off" for none
@@ -62,7 +63,7 @@ func NewLoop(cfg Config) (*Loop, error) {
 	l := &Loop{cfg: cfg, tools: map[string]Tool{}}
 	for _, t := range cfg.Tools {
 		d := t.Declaration()
-		if ok, why := cfg.Policy.Admits(policyTool(d.Name)); !ok {
+		if ok, why := cfg.Policy.Admits(PolicyTool(t)); !ok {
 			return nil, fmt.Errorf("agent: tool %q was loaded against the policy: %s", d.Name, why)
 		}
 		if _, twice := l.tools[d.Name]; twice {

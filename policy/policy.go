@@ -144,8 +144,10 @@ func (p Policy) String() string {
 
 // Tool is what Admits needs to know of a tool.
 type Tool struct {
-	Name    string
-	Builtin bool // one of piweb's own; anything else comes from an extension
+	Name      string
+	Builtin   bool // one of piweb's own; anything else comes from an extension
+	MCP       bool // it comes from an MCP server
+	OnlyReads bool // it says of itself that it changes nothing
 }
 
 // Admits decides for every tool of the session, also for one that appears later,
@@ -162,11 +164,29 @@ func (p Policy) Admits(t Tool) (ok bool, why string) {
 		return false, fmt.Sprintf("the tool %q is not among the session's tools (%s)", t.Name, strings.Join(p.Tools, ", "))
 	case p.Kind == Child && slices.Contains(reserved[:], t.Name):
 		return false, fmt.Sprintf("a subagent may not use the control tool %q", t.Name)
+	case t.MCP && !p.Loads.MCP:
+		return false, fmt.Sprintf("the tool %q comes from an MCP server, and MCP servers are off", t.Name)
+	case t.MCP && !t.OnlyReads && p.OnlyReads():
+		return false, fmt.Sprintf("the session's tools only read, and its server does not say of the tool %q that it only reads", t.Name)
 	case !p.Loads.Extensions:
 		return false, fmt.Sprintf("the tool %q comes from an extension, and extensions are off", t.Name)
 	}
 	return true, ""
 }
+
+// OnlyReads tells whether somebody chose tools for the session that only read.
+// Then a tool of an MCP server is admitted only if it says the same of itself.
+func (p Policy) OnlyReads() bool {
+	chosen := p.Kind == Pinned || p.Kind == Child
+	changes := func(name string) bool { return !slices.Contains(readers[:], name) }
+	return chosen && len(p.Tools) > 0 && !slices.ContainsFunc(p.Tools, changes)
+}
+
+// readers are the tools of piweb that change nothing.
+var readers = [...]string{"read", "grep", "find", "ls"}
+
+// IsControl tells whether a name is that of a tool that controls subagents.
+func IsControl(name string) bool { return slices.Contains(reserved[:], name) }
 
 // reserved are the tools that control subagents; no child ever has them.
 var reserved = [...]string{"Agent", "get_subagent_result", "steer_subagent"}

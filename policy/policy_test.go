@@ -133,6 +133,12 @@ func TestAdmits(t *testing.T) {
 	child, _ := Resolve(Facts{Child: ChildFact{Is: true, Snapshot: Snapshot{Tools: []string{"read"}, LoadExtensions: true}}})
 	plain, _ := Resolve(Facts{Child: ChildFact{Is: true, Snapshot: Snapshot{Tools: []string{"read"}}}})
 	refused, _ := Resolve(Facts{Child: ChildFact{Is: true, Invalid: "broken"}})
+	writer, _ := Resolve(Facts{Selection: pin("read", "bash")})
+	byDefault, _ := Resolve(Facts{Settings: Setting{Given: true, Tools: []string{"read"}}})
+	server := Tool{Name: "mcp__a__b", MCP: true}
+	looks := Tool{Name: "mcp__a__c", MCP: true, OnlyReads: true}
+	noMCP := pinned
+	noMCP.Loads.MCP = false
 	for _, c := range []struct {
 		p    Policy
 		t    Tool
@@ -143,6 +149,8 @@ func TestAdmits(t *testing.T) {
 		{child, read, true}, {child, bash, false}, {child, web, true}, {child, spawn, false},
 		{plain, web, false}, {plain, read, true},
 		{refused, read, false}, {refused, web, false},
+		{chat, looks, false}, {pinned, server, false}, {pinned, looks, true}, {writer, server, true}, {byDefault, server, true},
+		{child, server, false}, {child, looks, true}, {plain, looks, false}, {noMCP, looks, false}, {noMCP, web, true},
 	} {
 		ok, why := c.p.Admits(c.t)
 		if ok != c.want || !ok && why == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/policy"
@@ -82,10 +83,15 @@ func (s *Session) ready(ctx context.Context) error {
 	switch {
 	case s.engine == nil:
 		return s.build(ctx, p)
-	case s.engine.loadout.Policy.Equal(p) && s.engine.adopted == s.log.Adopted():
-		return nil
-	case s.engine.loadout.Policy.Equal(p):
+	case !s.engine.loadout.Policy.Equal(p):
+	case s.engine.loadout.version != s.engine.loadout.x.version():
+		return s.apply(p) // an extension changed its tools
+	case s.engine.adopted != s.log.Adopted():
 		return s.repick(ctx)
+	default:
+		return nil
+	}
+	switch {
 	case crosses(s.engine.loadout.Policy, p):
 		return s.build(ctx, p)
 	}
@@ -109,12 +115,15 @@ func crosses(from, to policy.Policy) bool {
 func (s *Session) build(ctx context.Context, p policy.Policy) error {
 	cwd := s.Folder().Path
 	had := s.engine != nil
-	s.engine = nil
-	l, err := Load(ctx, s.host, p, cwd)
+	s.drop()
+	l, err := Load(ctx, s.host, p, s.env(cwd))
 	if err == nil {
 		var c Chosen
 		if c, err = s.pickModel(ctx, cwd); err == nil {
 			err = s.install(l, c, cwd)
+		}
+		if err != nil {
+			_ = l.Close()
 		}
 	}
 	if err != nil && ctx.Err() != nil {
@@ -134,12 +143,12 @@ func (s *Session) build(ctx context.Context, p policy.Policy) error {
 // apply changes the tools of the engine and keeps what it has read.
 func (s *Session) apply(p policy.Policy) error {
 	e := s.engine
-	l, err := equip(s.host, p, e.cwd, e.loadout.Resources)
+	l, err := equip(s.host, p, e.cwd, e.loadout)
 	if err == nil {
 		err = s.install(l, e.chosen, e.cwd)
 	}
 	if err != nil {
-		s.engine = nil
+		s.drop()
 		s.setState(Failed, err)
 	}
 	return err
@@ -153,10 +162,43 @@ func (s *Session) repick(ctx context.Context) error {
 		err = s.install(s.engine.loadout, c, s.engine.cwd)
 	}
 	if err != nil {
-		s.engine = nil
+		s.drop()
 		s.setState(Failed, err)
 	}
 	return err
+}
+
+// env is what the extensions of the session get to know of it.
+func (s *Session) env(cwd string) agent.Env {
+	return agent.Env{
+		SessionID: s.log.ID(), SessionFile: s.log.Path, CWD: cwd, AgentDir: s.opts.AgentDir,
+		Admits: func(t policy.Tool) (bool, string) {
+			p, _ := s.Policy()
+			return p.Admits(t)
+		},
+		Notify: func(text string) { s.hub.publish(agent.Event{Type: Notice, Reason: text}) },
+	}
+}
+
+// drop ends the engine, if there is one, and its extensions.
+func (s *Session) drop() {
+	e := s.engine
+	s.engine = nil
+	if e == nil {
+		return
+	}
+	if err := e.loadout.Close(); err != nil {
+		s.hub.publish(agent.Event{Type: Notice, Reason: err.Error()})
+	}
+}
+
+// tellLeft tells of the tools and extensions that a loadout could not have.
+func (s *Session) tellLeft(was, now Loadout) {
+	for _, o := range now.Left[len(now.Resources.Left):] {
+		if !slices.Contains(was.Left, o) {
+			s.hub.publish(agent.Event{Type: Notice, Reason: o.Path + " is left out: " + o.Reason})
+		}
+	}
 }
 
 func (s *Session) pickModel(ctx context.Context, cwd string) (Chosen, error) {
@@ -179,15 +221,23 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 	info := c.Model.Info()
 	loop, err := agent.NewLoop(agent.Config{
 		Transcript: s.log, Model: c.Model, Policy: l.Policy, Head: l.Head, Sources: l.Sources, Tools: l.Tools,
-		Gates: s.opts.Gates, Ledger: ledger, Thinking: c.Thinking, RecordModel: c.Record, CWD: cwd, MaxTurns: s.opts.MaxTurns,
+		Gates: s.opts.Gates, Hooks: l.x.hooks(), Ledger: ledger, Thinking: c.Thinking, RecordModel: c.Record, CWD: cwd, MaxTurns: s.opts.MaxTurns,
 		Env: []string{
 			"PI_SESSION_ID=" + s.log.ID(), "PI_SESSION_FILE=" + s.log.Path(), "PI_PROVIDER=" + info.Provider,
 			"PI_MODEL=" + info.ID, "PI_REASONING_LEVEL=" + c.Thinking,
 		},
-		Emit: s.hub.publish, Ask: s.opts.Ask,
+		Emit: func(e agent.Event) {
+			s.hub.publish(e)
+			l.x.told(e)
+		}, Ask: s.opts.Ask,
 	})
 	if err != nil {
 		return err
+	}
+	if s.engine != nil {
+		s.tellLeft(s.engine.loadout, l)
+	} else {
+		s.tellLeft(Loadout{}, l)
 	}
 	s.engine = &engine{l, c, loop, cwd, s.log.Adopted()}
 	return nil
@@ -249,7 +299,7 @@ func (s *Session) setTools(ctx context.Context, sel toolselect.Selection) (Chang
 func (s *Session) applySelection(ctx context.Context, was policy.Policy, sel toolselect.Selection) (Changed, error) {
 	p, trail, err := s.resolve(policy.Request{})
 	if err != nil {
-		s.engine = nil
+		s.drop()
 		s.setState(Failed, err)
 		return Changed{Appended: true}, err
 	}

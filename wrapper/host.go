@@ -20,6 +20,9 @@ type Host interface {
 	// Tools constructs built-in tools for a folder; names that this program does
 	// not have are left out.
 	Tools(cwd string, names []string) ([]agent.Tool, error)
+	// Extensions are the factories that a normal session of a folder constructs.
+	// It is asked only if a policy loads extensions.
+	Extensions(cwd string, loads policy.Loads) []agent.Factory
 	// Model picks and opens the model for a session.
 	Model(ctx context.Context, want ModelWish) (Chosen, error)
 }
@@ -55,6 +58,7 @@ type Options struct {
 	// IdleTimeout closes a session that nobody used for so long; 0 never does.
 	IdleTimeout time.Duration
 	Gates       agent.Gates
+	AgentDir    string // told to extensions
 	MaxTurns    int
 	Ask         func(ctx context.Context, callID, reason string) (bool, error)
 }

@@ -3,6 +3,7 @@ package wrapper
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/chatonly"
@@ -18,30 +19,53 @@ type Loadout struct {
 	Sources   []policy.SourceHash
 	Tools     []agent.Tool
 	Resources Resources
+	// Left is what was looked at and left out, with the texts' own.
+	Left []resource.Omission
+
+	x       *extensions
+	broken  []resource.Omission // extensions that failed to load
+	version int                 // of the extensions' offers
 }
 
+// Close ends the extensions of a loadout. A live session does it itself.
+func (l Loadout) Close() error { return l.x.close() }
+
 // Load reads and constructs what the policy allows, and nothing else. It is how
-// `explain` looks, too: it has no side effect on the session.
-func Load(ctx context.Context, host Host, p policy.Policy, cwd string) (Loadout, error) {
+// `explain` looks, too, with env.Peek: it has no side effect on the session then.
+// Extensions are constructed only if the policy loads them; the caller closes the
+// loadout.
+func Load(ctx context.Context, host Host, p policy.Policy, env agent.Env) (Loadout, error) {
 	if err := p.Err(); err != nil {
 		return Loadout{}, err
 	}
-	res, err := host.Resources(ctx, cwd, p.Loads)
+	res, err := host.Resources(ctx, env.CWD, p.Loads)
 	if err != nil {
 		return Loadout{}, fmt.Errorf("load the session's texts: %w", err)
 	}
-	return equip(host, p, cwd, res)
+	base := Loadout{Resources: res}
+	if p.Loads.Extensions {
+		base.x, base.broken = construct(ctx, host.Extensions(env.CWD, p.Loads), env)
+	}
+	l, err := equip(host, p, env.CWD, base)
+	if err != nil {
+		_ = base.Close()
+	}
+	return l, err
 }
 
-// equip makes a loadout from texts that were read before.
-func equip(host Host, p policy.Policy, cwd string, res Resources) (Loadout, error) {
-	l := Loadout{Policy: p, Resources: res}
+// equip makes a loadout from the texts and extensions of another.
+func equip(host Host, p policy.Policy, cwd string, base Loadout) (Loadout, error) {
+	res := base.Resources
+	l := Loadout{Policy: p, Resources: res, x: base.x, broken: base.broken}
 	var err error
 	if len(p.Tools) > 0 {
 		if l.Tools, err = host.Tools(cwd, p.Tools); err != nil {
 			return Loadout{}, fmt.Errorf("load the session's tools: %w", err)
 		}
 	}
+	late, left, version := l.x.admitted(p, l.Tools)
+	l.Tools, l.version = append(l.Tools, late...), version
+	l.Left = slices.Concat(res.Left, l.broken, left)
 	switch {
 	case p.Prompt.IsContextFiles():
 		l.Head = chatonly.Prompt(res.ContextFiles)

@@ -107,7 +107,8 @@ func (noModel) Settings(string) (policy.Setting, error)            { return poli
 func (noModel) Resources(context.Context, string, policy.Loads) (Resources, error) {
 	return Resources{}, nil
 }
-func (noModel) Tools(string, []string) ([]agent.Tool, error) { return nil, nil }
+func (noModel) Tools(string, []string) ([]agent.Tool, error)    { return nil, nil }
+func (noModel) Extensions(string, policy.Loads) []agent.Factory { return nil }
 
 // TestReplacedFileIsOpenedAnew: the session says so, and opening it again helps.
 func TestReplacedFileIsOpenedAnew(t *testing.T) {

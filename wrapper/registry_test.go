@@ -26,6 +26,9 @@ type stage struct {
 	settings func() (policy.Setting, error)
 	loaded   atomic.Int64  // how often texts were read
 	gate     chan struct{} // if not nil, the model waits for it
+
+	factories []agent.Factory
+	calls     string // if not "", the model calls this tool first
 }
 
 func (h *stage) Settings(string) (policy.Setting, error) {
@@ -44,18 +47,23 @@ func (h *stage) Resources(context.Context, string, policy.Loads) (Resources, err
 
 func (h *stage) Tools(string, []string) ([]agent.Tool, error) { return nil, nil }
 
+func (h *stage) Extensions(string, policy.Loads) []agent.Factory { return h.factories }
+
 func (h *stage) Model(context.Context, ModelWish) (Chosen, error) {
-	return Chosen{Model: quiet{h.gate}, Thinking: "off"}, nil
+	return Chosen{Model: quiet{h.gate, h.calls}, Thinking: "off"}, nil
 }
 
 // quiet is a model that says one word, after its gate.
-type quiet struct{ gate chan struct{} }
+type quiet struct {
+	gate  chan struct{}
+	calls string
+}
 
 func (q quiet) Info() agent.ModelInfo {
 	return agent.ModelInfo{API: "quiet", Provider: "test", ID: "m"}
 }
 
-func (q quiet) Stream(ctx context.Context, _ agent.Request) iter.Seq2[agent.Delta, error] {
+func (q quiet) Stream(ctx context.Context, req agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		if q.gate != nil {
 			select {
@@ -64,6 +72,13 @@ func (q quiet) Stream(ctx context.Context, _ agent.Request) iter.Seq2[agent.Delt
 				yield(nil, ctx.Err())
 				return
 			}
+		}
+		_, asked := req.Messages[len(req.Messages)-1].(*message.User)
+		if q.calls != "" && asked {
+			if yield(agent.ToolCallDelta{ID: "c1", Name: q.calls, Arguments: "{}"}, nil) {
+				yield(agent.Stop{Reason: message.StopToolUse}, nil)
+			}
+			return
 		}
 		if yield(agent.TextDelta{Text: "word"}, nil) {
 			yield(agent.Stop{Reason: message.StopEnd}, nil)

@@ -206,7 +206,8 @@ type Input struct {
 
 // Turn is a prompt that was accepted.
 type Turn struct {
-	// Entry holds the user's message; it is durable.
+	// Entry holds the user's message; it is durable. "" for a command that led to
+	// no prompt.
 	Entry session.ID
 	// Seq is the number of the first event of the run.
 	Seq  uint64
@@ -241,7 +242,19 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 		return nil, err
 	}
 	text := strings.ToValidUTF8(in.Text, "\uFFFD")
-	accepted, err := s.engine.loop.Accept(&message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()})
+	text, send, err := s.expand(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if !send {
+		return s.answered(), nil
+	}
+	prompt := &message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()}
+	before, err := s.engine.loadout.x.before(ctx, prompt)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := s.engine.loop.Accept(prompt, before...)
 	s.tellNotes()
 	if err != nil {
 		return nil, s.note(err)
@@ -376,6 +389,9 @@ func (s *Session) close(onlyIdle func() bool) (closed bool, err error) {
 	if done != nil {
 		<-done
 	}
+	s.mu.Lock() // a build that had begun ends first
+	s.drop()
+	s.mu.Unlock()
 	s.end()
 	s.hub.publish(agent.Event{Type: Shutdown})
 	s.hub.close()

@@ -71,7 +71,7 @@ func (s *Session) SetModel(ctx context.Context, ref, thinking string) (agent.Mod
 	s.wish.Model, s.wish.Thinking = ref, thinking
 	if s.engine != nil {
 		if err := s.install(s.engine.loadout, chosen, s.engine.cwd); err != nil {
-			s.engine = nil
+			s.drop()
 			s.setState(Failed, err)
 			return info, err
 		}

@@ -64,7 +64,7 @@ var rooms = []room{
 	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson}},
 
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
-		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent"}, nil},
+		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
 		[]string{"message", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
