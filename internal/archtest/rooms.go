@@ -43,6 +43,7 @@ var rooms = []room{
 
 	{"leaf", "internal/ignore", "git's ignore rules, exactly", nil, []string{gitignore, doublestar}},
 	{"leaf", "internal/watch", "fsnotify with coalescing, limits and fallback", nil, []string{fsnotify}},
+	{"leaf", "internal/signed", "signed, expiring references with rotating keys", []string{"internal/confine", "internal/durable"}, nil},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
@@ -51,6 +52,8 @@ var rooms = []room{
 	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
 	{"data", "session/export", "a session as JSONL, Markdown or HTML, without secrets", []string{"message", "session", "internal/durable"}, []string{gjson, sjson}},
 	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
+	{"data", "blob", "bytes by key or by hash: the store and its folder, content references", []string{"internal/confine", "internal/durable"}, nil},
+	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
 	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, []string{xtext}},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},

@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File is an open file.
@@ -104,7 +105,7 @@ func Temp(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (str
 	if _, err := rand.Read(suffix[:]); err != nil {
 		return "", err
 	}
-	tmp := filepath.Join(filepath.Dir(path), ".piweb-"+hex.EncodeToString(suffix[:])+".tmp")
+	tmp := filepath.Join(filepath.Dir(path), tempPrefix+hex.EncodeToString(suffix[:])+tempSuffix)
 	f, err := fs.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return "", err
@@ -125,6 +126,14 @@ func Temp(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (str
 		return "", err
 	}
 	return tmp, nil
+}
+
+const tempPrefix, tempSuffix = ".piweb-", ".tmp"
+
+// IsTemp tells whether a file of that name was made by Temp and has not got its
+// own name. One that is old was left by a process that died.
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
 // Create makes a new file that holds data and returns it open for reading and
