@@ -2,7 +2,7 @@
 # Runs the tests of the project. Needs Go and git, nothing else.
 #
 #   ./test.sh              format, vet, builds for three systems, tests with -race
-#   ./test.sh --interop    also the checks against real pi (needs npm)
+#   ./test.sh --interop    also the checks against real pi and pi-web (needs npm)
 #   ./test.sh --page       also the types and units of the page (needs npm)
 #   ./test.sh --quick      tests without -race and without the other systems
 set -euo pipefail
@@ -49,6 +49,8 @@ fi
 if [ "$interop" = yes ]; then
   step "interop with real pi"
   interop/run.sh
+  step "interop with real pi-web"
+  interop/run.sh --pi-web
 fi
 
 printf '\nall tests passed\n'

@@ -46,6 +46,17 @@ export class Piweb {
     }
   }
 
+  /** The five steps of a session. */
+  async explain(sandbox, file) {
+    return JSON.parse(await this.#run(sandbox, "explain", file, "--json"));
+  }
+
+  /** All sessions of the home. */
+  async list(sandbox) {
+    const list = JSON.parse(await this.#run(sandbox, "sessions", "list", "--json"));
+    return list.sessions ?? list;
+  }
+
   async #run(sandbox, ...args) {
     const { stdout } = await runProgram(this.binary, args, { cwd: sandbox.work, env: environment(sandbox, PIWEB), deadline: DEADLINE });
     return stdout;

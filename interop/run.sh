@@ -3,10 +3,16 @@
 # See README.md for the variables, the cases and how to read a failure.
 #
 #   interop/run.sh [CASE…]
+#   interop/run.sh --pi-web [CASE…]   with the real pi-web instead
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
+lock=$here package=@earendil-works/pi-coding-agent flag=--pi # what is installed, and is the other side
+if [ "${1:-}" = --pi-web ]; then
+  lock=$here/pi-web package=@agegr/pi-web flag=--pi-web
+  shift
+fi
 cache=${PIWEB_INTEROP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/piweb/interop}
 
 tmp=$(mktemp -d)
@@ -39,17 +45,17 @@ skip() {
 # The packages live outside the checkout, one folder per state of the lock, put in place whole
 # by a rename: an interrupted install leaves nothing that looks finished, and two runs at once
 # do not disturb each other.
-digest=$(cat "$here"/package.json "$here"/package-lock.json "$here"/.npmrc |
+digest=$(cat "$lock"/package.json "$lock"/package-lock.json "$lock"/.npmrc |
   { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
 packages=$cache/$digest-$(uname -s)-$(uname -m)
-pi=$packages/node_modules/@earendil-works/pi-coding-agent
+other=$packages/node_modules/$package
 
 install_packages() {
   command -v npm >/dev/null || skip "npm is not installed"
   mkdir -p "$cache"
   stage=$(mktemp -d "$cache/.install.XXXXXX")
-  cp "$here"/package.json "$here"/package-lock.json "$here"/.npmrc "$stage"
-  echo "installing pi and node into $packages"
+  cp "$lock"/package.json "$lock"/package-lock.json "$lock"/.npmrc "$stage"
+  echo "installing $package and node into $packages"
   if ! (cd "$stage" && npm ci --loglevel=error --fetch-retries=2 --fetch-timeout=60000) >"$tmp/npm.log" 2>&1; then
     cat "$tmp/npm.log" >&2
     # Only an answer of the network or the registry is a reason to skip; a lock that does not fit or a
@@ -61,12 +67,12 @@ install_packages() {
       *) fail "npm ci failed: ${code:-see above}" ;;
     esac
   fi
-  [ -f "$pi/package.json" ] || rm -rf "$packages" # what is left of a folder that somebody cleaned
+  [ -f "$other/package.json" ] || rm -rf "$packages" # what is left of a folder that somebody cleaned
   # rename(2) through node, because mv would move into a folder that another run just put there.
   node -e 'require("node:fs").renameSync(process.argv[1], process.argv[2])' "$stage" "$packages" 2>"$tmp/rename.log" ||
-    [ -f "$pi/package.json" ] || fail "cannot put the packages into $packages: $(cat "$tmp/rename.log")"
+    [ -f "$other/package.json" ] || fail "cannot put the packages into $packages: $(cat "$tmp/rename.log")"
 }
-[ -f "$pi/package.json" ] || install_packages
+[ -f "$other/package.json" ] || install_packages
 
 # pi needs Node 22.19 or newer.
 new_enough() {
@@ -84,4 +90,4 @@ fi
 
 binary=$(command -v "$binary") || fail "PIWEB_BIN is not a program: $PIWEB_BIN"
 
-"$node" "$here/check.mjs" --pi "$pi" --piweb "$binary" --tmp "$tmp" "$@"
+"$node" "$lock/check.mjs" "$flag" "$other" --piweb "$binary" --tmp "$tmp" "$@"
