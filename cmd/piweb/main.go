@@ -82,7 +82,7 @@ func (a *app) root() *cobra.Command {
 
 // runtime opens the library as the flags say.
 func (a *app) runtime() (*piweb.Runtime, error) {
-	return piweb.New(piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: idleTimeout})
+	return piweb.New(piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle()})
 }
 
 // providers are the wires that this program speaks.

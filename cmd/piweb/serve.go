@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
-	"time"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/server"
@@ -21,12 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const (
-	// defaultPort is taken where it is free.
-	defaultPort = 4820
-	// idleTimeout closes a live session that nobody used; its file stays.
-	idleTimeout = 10 * time.Minute
-)
+// defaultPort is taken where it is free.
+const defaultPort = 4820
 
 type serveFlags struct {
 	port    int
