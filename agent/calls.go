@@ -213,7 +213,7 @@ func (l *Loop) execute(ctx context.Context, t Tool, call *tool.Call) (r tool.Res
 	if ctx.Err() != nil {
 		return tool.Error("Not run: the run was aborted.")
 	}
-	r, err := t.Run(ctx, call)
+	r, err := l.runTool(ctx, t, call)
 	if err != nil {
 		r = tool.Error(err.Error())
 	}

@@ -38,7 +38,11 @@ type Config struct {
 	Ask func(ctx context.Context, callID, reason string) (allowed bool, err error)
 	// MaxTurns ends a run that goes on and on; 0 for no limit.
 	MaxTurns int
-	Now      func() time.Time // nil for time.Now
+	// AbandonAfter is how long a tool may go on after its run was aborted; 0 for 5
+	// seconds. The built-in ones end long before. One of an extension that does not
+	// listen must not keep the session, or the program's end, from going on.
+	AbandonAfter time.Duration
+	Now          func() time.Time // nil for time.Now
 }
 
 // Loop runs prompts of one session, one at a time.
@@ -53,6 +57,9 @@ type Loop struct {
 func NewLoop(cfg Config) (*Loop, error) {
 	if err := cfg.Policy.Err(); err != nil {
 		return nil, err
+	}
+	if cfg.AbandonAfter == 0 {
+		cfg.AbandonAfter = abandonAfter
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
