@@ -44,6 +44,7 @@ var rooms = []room{
 	{"leaf", "internal/ignore", "git's ignore rules, exactly", nil, []string{gitignore, doublestar}},
 	{"leaf", "internal/watch", "fsnotify with coalescing, limits and fallback", nil, []string{fsnotify}},
 	{"leaf", "internal/signed", "signed, expiring references with rotating keys", []string{"internal/confine", "internal/durable"}, nil},
+	{"leaf", "internal/document", "text files as documents for a task: limits, UTF-8, blocks", []string{"internal/confine"}, nil},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},

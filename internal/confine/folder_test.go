@@ -1,0 +1,57 @@
+package confine
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+)
+
+func TestResolve(t *testing.T) {
+	root, outside := tree(t)
+	link(t, "a/b", filepath.Join(root, "rel"))
+	link(t, filepath.Join(root, "top.txt"), filepath.Join(root, "abs"))
+	link(t, filepath.Join(outside, "secret.txt"), filepath.Join(root, "out"))
+	link(t, "loop", filepath.Join(root, "loop"))
+	link(t, "nowhere", filepath.Join(root, "dangling"))
+	r, err := OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for name, want := range map[string]string{
+		"top.txt": "top.txt", "./a/../top.txt": "top.txt", "rel/f.txt": "a/b/f.txt", "abs": "top.txt", ".": ".", "a": "a", filepath.Join(root, "a"): "a",
+	} {
+		rel, info, err := r.Resolve(name)
+		if err != nil || filepath.ToSlash(rel) != want || info == nil {
+			t.Errorf("%s: %q, %v, want %q", name, rel, err, want)
+		}
+	}
+	for name, want := range map[string]error{
+		"out": ErrOutside, "..": ErrOutside, "../secret.txt": ErrOutside, outside: ErrOutside, "loop": ErrLoop, "dangling": fs.ErrNotExist, "no": fs.ErrNotExist, "": ErrName, "a\x00": ErrName,
+	} {
+		if rel, _, err := r.Resolve(name); !errors.Is(err, want) {
+			t.Errorf("%s: %q, %v, want %v", name, rel, err, want)
+		}
+	}
+}
+
+func TestOpenFolder(t *testing.T) {
+	root, outside := tree(t)
+	link(t, filepath.Join(outside, "root-sibling"), filepath.Join(root, "out"))
+	link(t, "a", filepath.Join(root, "in"))
+	r, err := OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for name, want := range map[string]error{"a": nil, ".": nil, "in": nil, "out": ErrOutside, "top.txt": fs.ErrInvalid, "no": fs.ErrNotExist} {
+		f, err := r.OpenFolder(name)
+		if err == nil {
+			f.Close()
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}
