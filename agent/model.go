@@ -51,7 +51,7 @@ type Model interface {
 }
 
 // Delta is one step of an answer: TextDelta, ThinkingDelta, ToolCallDelta,
-// UsageDelta or Stop. Index tells the blocks of an answer apart; blocks are
+// SignatureDelta, UsageDelta or Stop. Index tells the blocks of an answer apart; blocks are
 // numbered from 0 in the order in which they begin, over all kinds.
 type Delta interface{ isDelta() }
 
@@ -65,7 +65,8 @@ type TextDelta struct {
 type ThinkingDelta struct {
 	Index     int
 	Text      string
-	Signature string
+	Signature string // opaque, goes back to the same model as it came
+	Redacted  bool   // the provider hides the thought; the signature holds it
 }
 
 // ToolCallDelta begins a call (ID and Name set) or adds to the text of its
@@ -74,6 +75,13 @@ type ToolCallDelta struct {
 	Index     int
 	ID, Name  string
 	Arguments string // a fragment of JSON text
+}
+
+// SignatureDelta signs a text or a call that has begun; it replaces an earlier
+// signature. It is opaque, and goes back to the same model as it came.
+type SignatureDelta struct {
+	Index     int
+	Signature string
 }
 
 // UsageDelta tells the tokens so far; the last one counts. Cost is left to the
@@ -88,11 +96,12 @@ type Stop struct {
 	ResponseModel string
 }
 
-func (TextDelta) isDelta()     {}
-func (ThinkingDelta) isDelta() {}
-func (ToolCallDelta) isDelta() {}
-func (UsageDelta) isDelta()    {}
-func (Stop) isDelta()          {}
+func (TextDelta) isDelta()      {}
+func (ThinkingDelta) isDelta()  {}
+func (ToolCallDelta) isDelta()  {}
+func (SignatureDelta) isDelta() {}
+func (UsageDelta) isDelta()     {}
+func (Stop) isDelta()           {}
 
 // RequestError is a provider's refusal.
 type RequestError struct {

@@ -104,9 +104,12 @@ func (a *assembler) add(d Delta) {
 	case TextDelta:
 		a.grow(d.Index, message.TypeText, d.Text, "")
 	case ThinkingDelta:
-		a.grow(d.Index, message.TypeThinking, d.Text, d.Signature)
+		place := a.grow(d.Index, message.TypeThinking, d.Text, d.Signature)
+		a.msg.Content[place].Redacted = a.msg.Content[place].Redacted || d.Redacted
 	case ToolCallDelta:
 		a.growCall(d)
+	case SignatureDelta:
+		a.sign(d)
 	case UsageDelta:
 		a.msg.Usage = priced(d.Usage, a.info.Cost)
 	case Stop:
@@ -114,7 +117,7 @@ func (a *assembler) add(d Delta) {
 	}
 }
 
-func (a *assembler) grow(index int, typ, text, signature string) {
+func (a *assembler) grow(index int, typ, text, signature string) (place int) {
 	place, begins := a.block(index, typ)
 	if begins {
 		a.update(Update{Type: typ + "_start", ContentIndex: place})
@@ -131,6 +134,7 @@ func (a *assembler) grow(index int, typ, text, signature string) {
 	if text != "" {
 		a.update(Update{Type: typ + "_delta", ContentIndex: place, Delta: text})
 	}
+	return place
 }
 
 func (a *assembler) growCall(d ToolCallDelta) {
@@ -151,6 +155,20 @@ func (a *assembler) growCall(d ToolCallDelta) {
 	if d.Arguments != "" {
 		a.args[place].WriteString(d.Arguments)
 		a.update(Update{Type: "toolcall_delta", ContentIndex: place, Delta: d.Arguments})
+	}
+}
+
+// sign keeps the provider's mark of a block; a block that has not begun has none.
+func (a *assembler) sign(d SignatureDelta) {
+	place, ok := a.blocks[d.Index]
+	if !ok {
+		return
+	}
+	switch b := &a.msg.Content[place]; b.Type {
+	case message.TypeText:
+		b.TextSignature = d.Signature
+	case message.TypeToolCall:
+		b.ThoughtSignature = d.Signature
 	}
 }
 

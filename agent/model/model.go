@@ -27,6 +27,10 @@ type Spec struct {
 	Headers map[string]string // sent with every request
 	Compat  json.RawMessage   // the models.json "compat" object, or nil
 	Client  *http.Client      // nil for a client with sane time-outs
+
+	// Levels gives the provider's word for a thinking level, where the
+	// configuration names one.
+	Levels map[string]string
 }
 
 // Factory builds a client. It opens no connection.

@@ -17,14 +17,16 @@ type room struct {
 }
 
 const (
-	gjson    = "github.com/tidwall/gjson"
-	sjson    = "github.com/tidwall/sjson"
-	flock    = "github.com/gofrs/flock"
-	uuid     = "github.com/google/uuid"
-	openaiGo = "github.com/openai/openai-go/v3"
-	cobra    = "github.com/spf13/cobra"
-	xtext    = "golang.org/x/text"
-	xsys     = "golang.org/x/sys" // Windows only
+	gjson       = "github.com/tidwall/gjson"
+	sjson       = "github.com/tidwall/sjson"
+	flock       = "github.com/gofrs/flock"
+	uuid        = "github.com/google/uuid"
+	openaiGo    = "github.com/openai/openai-go/v3"
+	anthropicGo = "github.com/anthropics/anthropic-sdk-go/v2"
+	gocmp       = "github.com/google/go-cmp" // packages for tests only
+	cobra       = "github.com/spf13/cobra"
+	xtext       = "golang.org/x/text"
+	xsys        = "golang.org/x/sys" // Windows only
 
 	jsonschema = "github.com/santhosh-tekuri/jsonschema/v6"
 	goInternal = "github.com/rogpeppe/go-internal"
@@ -63,9 +65,11 @@ var rooms = []room{
 	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
-	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model"}, []string{openaiGo, gjson}},
+	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"message", "agent", "agent/model"}, []string{gjson}},
+	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{openaiGo, gjson}},
+	{"engine", "agent/model/anthropic", "Anthropic's Messages", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{anthropicGo, gjson}},
 	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
-	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson}},
+	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp}},
 
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
@@ -74,7 +78,7 @@ var rooms = []room{
 		[]string{"message", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire"}, nil},
-	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/offline", "wrapper"}, []string{cobra}},
+	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

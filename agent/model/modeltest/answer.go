@@ -75,6 +75,10 @@ func (a *Answer) add(d agent.Delta, breach func(string, ...any)) {
 			b.ID, b.Name = d.ID, d.Name
 		}
 		b.Arguments = append(b.Arguments, d.Arguments...)
+	case agent.SignatureDelta:
+		if d.Index < 0 || d.Index >= len(a.Blocks) || a.Blocks[d.Index].Type == message.TypeThinking || d.Signature == "" {
+			breach("signature %q of block %d, which has none", d.Signature, d.Index)
+		}
 	case agent.UsageDelta:
 		a.Usage = d.Usage
 	case agent.Stop:

@@ -1,7 +1,7 @@
 // Package modeltest tests providers, and what is built on them.
 //
-// It holds a provider server for the chat completions wire that answers from a
-// script and keeps every request as the bytes that arrived ([Server] for tests,
+// It holds a provider server for the wires of package agent/model's providers that
+// answers from a script and keeps every request as the bytes that arrived ([Server] for tests,
 // [Handler] without a test), readers of recorded requests, a list of heads that
 // are easily damaged on their way ([Heads]), and a suite that every
 // implementation of [agent.Model] passes ([Run]).

@@ -44,9 +44,10 @@ type Options struct {
 	OnRequest func(ctx context.Context, r Recorded)
 }
 
-// Handler speaks the chat completions wire from a script. It is an
-// [http.Handler] that is safe for concurrent use: POST …/chat/completions
-// answers, GET …/models lists one model, everything else is 404.
+// Handler speaks the providers' wires from a script. It is an [http.Handler] that
+// is safe for concurrent use. The path decides the wire: POST …/chat/completions,
+// …/responses, …/messages and …:streamGenerateContent answer, GET …/models lists
+// one model, everything else is 404.
 type Handler struct {
 	options Options
 	player  *offline.Player
@@ -121,17 +122,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"object": "list",
 			"data":   []any{map[string]any{"id": "scripted", "object": "model", "created": 1, "owned_by": "modeltest"}},
 		})
-	case strings.HasSuffix(r.URL.Path, "/chat/completions") && r.Method == http.MethodPost:
-		h.complete(w, r)
+	case formatOf(r.URL.Path) != nil && r.Method == http.MethodPost:
+		h.complete(w, r, formatOf(r.URL.Path))
 	default:
-		refuse(w, http.StatusNotFound, "no such route: "+r.Method+" "+r.URL.Path, "not_found", "")
+		chat{}.refuse(w, http.StatusNotFound, "no such route: "+r.Method+" "+r.URL.Path, "not_found", "")
 	}
 }
 
-func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) complete(w http.ResponseWriter, r *http.Request, f format) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, err.Error(), "too_large", "")
+		f.refuse(w, http.StatusRequestEntityTooLarge, err.Error(), "too_large", "")
 		return
 	}
 	rec := h.record(r, body)
@@ -139,33 +140,38 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 		h.options.OnRequest(r.Context(), rec)
 	}
 	if key := h.options.Key; key != "" {
-		if got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); got != key {
-			refuse(w, http.StatusUnauthorized, "The key "+got+" is not known here.", "invalid_api_key", "")
+		if got := f.key(r); got != key {
+			f.refuse(w, http.StatusUnauthorized, "The key "+got+" is not known here.", "invalid_api_key", "")
 			return
 		}
 	}
-	var req request
-	if err := json.Unmarshal(body, &req); err != nil {
-		refuse(w, http.StatusBadRequest, "The body is not a completion request: "+err.Error(), "invalid_json", "")
+	t, err := f.read(r, body)
+	if err != nil {
+		f.refuse(w, http.StatusBadRequest, "The body is not a completion request: "+err.Error(), "invalid_json", "")
 		return
 	}
 	if !h.options.Lenient {
-		if err := req.check(); err != nil {
-			refuse(w, http.StatusBadRequest, err.Error(), "invalid_request_error", "")
+		if err := t.check(); err != nil {
+			f.refuse(w, http.StatusBadRequest, err.Error(), "invalid_request_error", "")
 			return
 		}
 	}
-	step, err := h.player.Next(req.lastUser())
+	step, err := h.player.Next(t.lastUser)
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error(), "script", "")
+		f.refuse(w, http.StatusInternalServerError, err.Error(), "script", "")
 		return
 	}
 	if step.Refused() {
 		h.pause(r.Context(), step.Delay())
-		refuse(w, step.Error.Status, step.Error.Message, step.Error.Code, step.Error.RetryAfter)
+		f.refuse(w, step.Error.Status, step.Error.Message, step.Error.Code, step.Error.RetryAfter)
 		return
 	}
-	h.stream(w, r, req, rec.N, step)
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	s := &sse{h: h, w: w, r: r, step: step, turn: t, n: rec.N}
+	s.control = http.NewResponseController(w)
+	f.stream(s)
 }
 
 func (h *Handler) record(r *http.Request, body []byte) Recorded {
@@ -203,19 +209,6 @@ func (h *Handler) pause(ctx context.Context, d time.Duration) bool {
 	case <-h.stop:
 		return false
 	}
-}
-
-func refuse(w http.ResponseWriter, status int, message, code, retryAfter string) {
-	if retryAfter != "" {
-		w.Header().Set("Retry-After", retryAfter)
-	}
-	var c any
-	if code != "" {
-		c = code
-	}
-	writeJSON(w, status, map[string]any{
-		"error": map[string]any{"message": message, "type": "modeltest", "param": nil, "code": c},
-	})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -62,13 +62,20 @@ func (s *Server) Spec() model.Spec {
 	}
 }
 
+// SpecOf is Spec for another wire than chat completions.
+func (s *Server) SpecOf(api string) model.Spec {
+	spec := s.Spec()
+	spec.Info.API = api
+	return spec
+}
+
 // Sent tells what reached the server last, for [Subject].
 func (s *Server) Sent() Sent {
 	last, ok := s.Last()
 	if !ok {
 		return Sent{}
 	}
-	return Sent{Heads: SystemContents(last.Body), HasTools: HasTools(last.Body), Tools: ToolNames(last.Body)}
+	return formatOf(last.Path).sent(last.Body)
 }
 
 // Script reads the script NAME.json of a folder, such as [scripts.FS], or fails

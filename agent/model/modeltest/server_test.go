@@ -200,7 +200,7 @@ func TestRoutes(t *testing.T) {
 	}{
 		{"GET", "/v1/models", 200, `"scripted"`},
 		{"GET", "/v1/chat/completions", 404, "no such route"},
-		{"POST", "/v1/responses", 404, "no such route"},
+		{"POST", "/v1/completions", 404, "no such route"},
 		{"POST", "/any/prefix/chat/completions", 200, "[DONE]"},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/piweb-go/piweb/agent/model/offline"
@@ -11,13 +12,8 @@ import (
 // stream writes a step as server-sent events, the way the providers do: the role
 // first, text by words, a call as its name and then fragments of its arguments,
 // the finish, the usage in a chunk without choices, and the end mark.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, req request, n int, step offline.Step) {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(http.StatusOK)
-	s := &sse{h: h, w: w, r: r, step: step, id: fmt.Sprintf("chatcmpl-%d", n), model: req.Model}
-	s.control = http.NewResponseController(w)
-
+func (chat) stream(s *sse) {
+	step := s.step
 	s.delta(map[string]any{"role": "assistant", "content": ""})
 	for _, word := range offline.Words(step.Thinking) {
 		s.delta(map[string]any{"reasoning_content": word})
@@ -34,7 +30,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, req request, n 
 	case step.Cut:
 	default:
 		s.finish(step.FinishWord())
-		if step.Usage != nil && req.StreamOptions.IncludeUsage {
+		if step.Usage != nil && s.turn.usage {
 			s.usage(*step.Usage)
 		}
 		s.raw("[DONE]")
@@ -44,14 +40,17 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, req request, n 
 // sse is one event stream under way. After the client or the handler ended, it
 // writes nothing more.
 type sse struct {
-	h         *Handler
-	w         http.ResponseWriter
-	r         *http.Request
-	control   *http.ResponseController
-	step      offline.Step
-	id, model string
-	over      bool
+	h       *Handler
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	step    offline.Step
+	turn    turn
+	n       int // the request
+	over    bool
 }
+
+func (s *sse) id() string { return fmt.Sprintf("chatcmpl-%d", s.n) }
 
 // calls interleaves the fragments of parallel calls, so that nothing may rely on
 // one call being whole before the next begins.
@@ -84,7 +83,7 @@ func (s *sse) finish(word string) { s.choice(map[string]any{}, word) }
 
 func (s *sse) choice(delta map[string]any, finish any) {
 	s.event(map[string]any{
-		"id": s.id, "object": "chat.completion.chunk", "created": 1, "model": s.model,
+		"id": s.id(), "object": "chat.completion.chunk", "created": 1, "model": s.turn.model,
 		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 	})
 }
@@ -92,7 +91,7 @@ func (s *sse) choice(delta map[string]any, finish any) {
 func (s *sse) usage(u offline.Usage) {
 	prompt := u.Input + u.CacheRead + u.CacheWrite
 	s.event(map[string]any{
-		"id": s.id, "object": "chat.completion.chunk", "created": 1, "model": s.model,
+		"id": s.id(), "object": "chat.completion.chunk", "created": 1, "model": s.turn.model,
 		"choices": []any{},
 		"usage": map[string]any{
 			"prompt_tokens": prompt, "completion_tokens": u.Output, "total_tokens": prompt + u.Output,
@@ -100,6 +99,16 @@ func (s *sse) usage(u offline.Usage) {
 			"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning},
 		},
 	})
+}
+
+// named writes an event with a type, whose data names it too.
+func (s *sse) named(v map[string]any) {
+	data, err := message.Marshal(v)
+	if err != nil {
+		s.over = true
+		return
+	}
+	s.write(fmt.Sprintf("event: %s\ndata: %s\n\n", v["type"], data))
 }
 
 func (s *sse) event(v any) {
@@ -111,7 +120,9 @@ func (s *sse) event(v any) {
 	s.raw(string(data))
 }
 
-func (s *sse) raw(data string) {
+func (s *sse) raw(data string) { s.write("data: " + data + "\n\n") }
+
+func (s *sse) write(text string) {
 	if s.over || !s.h.pause(s.r.Context(), s.step.Delay()) {
 		s.over = true
 		return
@@ -122,7 +133,7 @@ func (s *sse) raw(data string) {
 		return
 	default:
 	}
-	if _, err := fmt.Fprintf(s.w, "data: %s\n\n", data); err != nil {
+	if _, err := io.WriteString(s.w, text); err != nil {
 		s.over = true
 		return
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/model/wire"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -19,12 +19,13 @@ import (
 // theirs while their fragments interleave.
 type assembler struct {
 	client *client
-	yield  func(agent.Delta, error) bool
+	yield  wire.Yield
 
 	blocks int         // how many have begun
 	open   int         // index of the text or thinking block that goes on
 	kind   string      // its type, "" for none
 	calls  []*openCall // in the order in which they began
+	ids    wire.CallIDs
 
 	finish     string // the provider's word
 	id, model  string
@@ -41,8 +42,8 @@ type openCall struct {
 	arguments string // what came before the name
 }
 
-// finished says that the provider ended the answer.
-func (a *assembler) finished() bool { return a.finish != "" }
+// Finished says that the provider ended the answer.
+func (a *assembler) Finished() bool { return a.finish != "" }
 
 // chunk takes one event; false ends the stream.
 func (a *assembler) chunk(c openai.ChatCompletionChunk) bool {
@@ -77,7 +78,7 @@ func (a *assembler) delta(d openai.ChatCompletionChunkChoiceDelta) bool {
 		if first {
 			delta.Signature = field // pi keeps the field's name here and so do we
 		}
-		if !a.yield(delta, nil) {
+		if !a.yield(delta) {
 			return false
 		}
 	}
@@ -86,7 +87,7 @@ func (a *assembler) delta(d openai.ChatCompletionChunkChoiceDelta) bool {
 			continue
 		}
 		a.goOn(message.TypeText)
-		if !a.yield(agent.TextDelta{Index: a.open, Text: text}, nil) {
+		if !a.yield(agent.TextDelta{Index: a.open, Text: text}) {
 			return false
 		}
 	}
@@ -132,7 +133,7 @@ func (a *assembler) call(slot int64, id, name, arguments string) bool {
 		if arguments == "" {
 			return true
 		}
-		return a.yield(agent.ToolCallDelta{Index: c.block, Arguments: arguments}, nil)
+		return a.yield(agent.ToolCallDelta{Index: c.block, Arguments: arguments})
 	}
 	if c.id == "" {
 		c.id = id
@@ -159,13 +160,10 @@ func (a *assembler) openCall(slot int64, id string) *openCall {
 }
 
 func (a *assembler) begin(c *openCall) bool {
-	if c.id == "" {
-		c.id = "call_" + rand.Text()
-	}
 	a.kind = "" // text behind a call is a new block
 	c.begun, c.block = true, a.blocks
 	a.blocks++
-	return a.yield(agent.ToolCallDelta{Index: c.block, ID: c.id, Name: c.name, Arguments: c.arguments}, nil)
+	return a.yield(agent.ToolCallDelta{Index: c.block, ID: a.ids.Take(c.id), Name: c.name, Arguments: c.arguments})
 }
 
 // count reports the tokens if they changed.
@@ -178,7 +176,7 @@ func (a *assembler) count(raw string) bool {
 		return true
 	}
 	a.usage, a.usageKnown = u, true
-	return a.yield(agent.UsageDelta{Usage: u}, nil)
+	return a.yield(agent.UsageDelta{Usage: u})
 }
 
 // readUsage reads the counts of the wire, which contain the cached tokens in the
@@ -208,16 +206,15 @@ func readUsage(raw string) message.Usage {
 	return u
 }
 
-// end says how the answer ended: with a stop, with the provider's failure, or,
+// End says how the answer ended: with a stop, with the provider's failure, or,
 // for an answer that was cut, with nothing.
-func (a *assembler) end() {
-	if !a.finished() && (a.client.dialect.finish || a.blocks == 0) {
-		return
+func (a *assembler) End() error {
+	if !a.Finished() && (a.client.dialect.finish || a.blocks == 0) {
+		return nil
 	}
 	for _, c := range a.calls {
 		if !c.begun {
-			a.yield(nil, a.client.failure(errNamelessCall))
-			return
+			return errNamelessCall
 		}
 	}
 	stop := agent.Stop{Reason: message.StopEnd, RawReason: a.finish, ResponseID: a.id, ResponseModel: a.model}
@@ -225,8 +222,7 @@ func (a *assembler) end() {
 	case "length", "max_tokens":
 		stop.Reason = message.StopLength
 	case "error", "network_error":
-		a.yield(nil, a.client.failure(fmt.Errorf("the provider ended the answer with %q", a.finish)))
-		return
+		return fmt.Errorf("the provider ended the answer with %q", a.finish)
 	case "content_filter":
 		// What was held back may be a part of a call: none of them is to run, as
 		// after a length stop. The page shows the raw reason.
@@ -239,7 +235,8 @@ func (a *assembler) end() {
 			stop.Reason = message.StopToolUse
 		}
 	}
-	a.yield(stop, nil)
+	a.yield(stop)
+	return nil
 }
 
 var errNamelessCall = errors.New("the answer holds a tool call without a name")

@@ -1,17 +1,16 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
-	"unicode/utf8"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/model/wire"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -52,34 +51,22 @@ func (c *client) body(req agent.Request) (openai.ChatCompletionNewParams, error)
 }
 
 // head is the message that carries the system prompt, or nothing for an empty
-// one. JSON cannot carry bytes that are not UTF-8: such a head is refused, since
-// to repair it would send another one than was recorded.
+// one.
 func (c *client) head(head []byte) ([]openai.ChatCompletionMessageParamUnion, error) {
 	if len(head) == 0 {
 		return nil, nil
 	}
-	if !utf8.Valid(head) {
-		return nil, invalidHead(invalidAt(head))
+	text, err := wire.Head(head)
+	if err != nil {
+		return nil, err
 	}
 	if c.dialect.developerRole {
-		return []openai.ChatCompletionMessageParamUnion{openai.DeveloperMessage(string(head))}, nil
+		return []openai.ChatCompletionMessageParamUnion{openai.DeveloperMessage(text)}, nil
 	}
-	return []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(string(head))}, nil
+	return []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(text)}, nil
 }
 
-func invalidAt(b []byte) int {
-	for i := 0; i < len(b); {
-		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return len(b)
-}
-
-// function is a tool as the wire declares it. The schema keeps its bytes: order
-// of keys and spelling of numbers are a part of what the model reads.
+// function is a tool as the wire declares it.
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -92,15 +79,12 @@ func tools(declared []message.ToolDeclaration) ([]openai.ChatCompletionToolUnion
 	}
 	out := make([]openai.ChatCompletionToolUnionParam, len(declared))
 	for i, t := range declared {
-		schema := bytes.TrimSpace(t.Parameters)
-		switch {
-		case len(schema) == 0 || bytes.Equal(schema, []byte("null")):
-			schema = []byte(`{"type":"object","properties":{}}`)
-		case !json.Valid(schema) || schema[0] != '{':
-			return nil, errors.New("the parameters of the tool " + t.Name + " are not a JSON Schema")
+		schema, err := wire.Schema(t)
+		if err != nil {
+			return nil, err
 		}
 		text, err := message.Marshal(function{
-			Name: valid(t.Name), Description: valid(t.Description), Parameters: validJSON(schema),
+			Name: wire.Valid(t.Name), Description: wire.Valid(t.Description), Parameters: schema,
 		})
 		if err != nil {
 			return nil, err

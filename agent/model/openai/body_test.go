@@ -237,32 +237,6 @@ func TestInvalidText(t *testing.T) {
 	}
 }
 
-func TestValidJSON(t *testing.T) {
-	for _, c := range []struct{ name, in, want string }{
-		{"untouched", `{"a":"\u00e9 \\ud800 \"\n","b":[1.0]}`, ""},
-		{"pair", `"\ud83c\udf0a"`, ""},
-		{"upper case pair", `"\uD83C\uDF0A"`, ""},
-		{"lone high", `"a\ud83cb"`, "\"a\ufffdb\""},
-		{"lone low", `"\udf0a"`, "\"\ufffd\""},
-		{"high, high, low", `"\ud83c\ud83c\udf0a"`, "\"\ufffd\\ud83c\\udf0a\""},
-		{"low, high", `"\udf0a\ud83c"`, "\"\ufffd\ufffd\""},
-		{"high before another escape", `"\ud83c\n"`, "\"\ufffd\\n\""},
-		{"escaped backslash before u", `"\\\ud83c"`, "\"\\\\\ufffd\""},
-		{"bytes that are not UTF-8", "\"\xff\"", "\"\ufffd\""},
-		{"cut off", `"\ud8`, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			want := c.want
-			if want == "" {
-				want = c.in
-			}
-			if got := string(validJSON([]byte(c.in))); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		})
-	}
-}
-
 func TestCallID(t *testing.T) {
 	long := "call_" + strings.Repeat("x", 60)
 	for _, c := range []struct {

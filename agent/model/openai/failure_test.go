@@ -17,6 +17,7 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
+	"github.com/piweb-go/piweb/agent/model/wire"
 )
 
 const secretKey = `sk-s3cr3t/with+odd"signs`
@@ -89,7 +90,7 @@ func TestRefusalIsBounded(t *testing.T) {
 	}, nil)
 	got := modeltest.Ask(t, m, modeltest.UserRequest("hello"))
 	var refusal *agent.RequestError
-	if !errors.As(got.Err, &refusal) || len(refusal.Message) > 4*maxMessage || len(refusal.Body) > maxErrorBody {
+	if !errors.As(got.Err, &refusal) || len(refusal.Message) > 8000 || len(refusal.Body) > 64<<10 {
 		t.Errorf("got %d bytes of message", len(got.Err.Error()))
 	}
 }
@@ -227,10 +228,10 @@ func TestSilenceEndsTheStream(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}, nil)
-	m.idle = 50 * time.Millisecond
+	m.Idle = 50 * time.Millisecond
 	got := modeltest.Ask(t, m, modeltest.UserRequest("hello"))
 	var failure *agent.RequestError
-	if !errors.As(got.Err, &failure) || !errors.Is(got.Err, errSilent) || got.Text() != "x" {
+	if !errors.As(got.Err, &failure) || !errors.Is(got.Err, wire.ErrSilent) || got.Text() != "x" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -1,14 +1,13 @@
 package openai
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 
+	"github.com/piweb-go/piweb/agent/model/wire"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -19,20 +18,9 @@ var (
 	proseAttached string
 	//go:embed prose/attached-label.md
 	proseAttachedLabel string
-	//go:embed prose/no-picture-input.md
-	proseNoPictureInput string
-	//go:embed prose/bad-picture.md
-	proseBadPicture string
-	//go:embed prose/only-picture.md
-	proseOnlyPicture string
-	//go:embed prose/no-output.md
-	proseNoOutput string
 	//go:embed prose/bridge.md
 	proseBridge string
 )
-
-// line is an embedded text without the end of its file.
-func line(prose string) string { return strings.TrimSpace(prose) }
 
 // conversation collects the messages of a request. Pictures of tool results wait
 // until the run of results ends, because the wire wants the results of one turn
@@ -79,7 +67,7 @@ func (v *conversation) add(m openai.ChatCompletionMessageParamUnion) {
 // servers need behind a tool result.
 func (v *conversation) addUser(parts []openai.ChatCompletionContentPartUnionParam) {
 	if v.wasTool && v.client.dialect.bridge {
-		v.add(openai.AssistantMessage(line(proseBridge)))
+		v.add(openai.AssistantMessage(wire.Line(proseBridge)))
 	}
 	v.add(openai.UserMessage(parts))
 }
@@ -91,7 +79,7 @@ func (v *conversation) user(content message.Content) {
 		switch b.Type {
 		case message.TypeText:
 			if b.Text != "" {
-				parts, note = append(parts, openai.TextContentPart(valid(b.Text))), ""
+				parts, note = append(parts, openai.TextContentPart(wire.Valid(b.Text))), ""
 			}
 		case message.TypeImage:
 			instead := v.instead(b)
@@ -113,13 +101,13 @@ func (v *conversation) assistant(m *message.Assistant) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.TypeText:
-			text.WriteString(valid(b.Text))
+			text.WriteString(wire.Valid(b.Text))
 		case message.TypeThinking:
 			if !b.Redacted && strings.TrimSpace(b.Thinking) != "" {
 				if thinking.Len() > 0 {
 					thinking.WriteByte('\n')
 				}
-				thinking.WriteString(valid(b.Thinking))
+				thinking.WriteString(wire.Valid(b.Thinking))
 			}
 		case message.TypeToolCall:
 			calls = append(calls, v.call(b))
@@ -153,14 +141,14 @@ func (v *conversation) replay(m *message.Assistant, thinking string) string {
 }
 
 func (v *conversation) call(b message.Block) openai.ChatCompletionMessageToolCallUnionParam {
-	arguments := string(validJSON(b.Arguments))
+	arguments := string(wire.ValidJSON(b.Arguments))
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
 	return openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
 		ID: v.client.dialect.callID(b.ID),
 		Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-			Name: valid(b.Name), Arguments: arguments,
+			Name: wire.Valid(b.Name), Arguments: arguments,
 		},
 	}}
 }
@@ -171,7 +159,7 @@ func (v *conversation) toolResult(m *message.ToolResult) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.TypeText:
-			lines = append(lines, valid(b.Text))
+			lines = append(lines, wire.Valid(b.Text))
 		case message.TypeImage:
 			if instead := v.instead(b); instead != "" {
 				if len(lines) == 0 || lines[len(lines)-1] != instead {
@@ -185,14 +173,11 @@ func (v *conversation) toolResult(m *message.ToolResult) {
 	}
 	text := strings.Join(lines, "\n")
 	if text == "" {
-		text = line(proseNoOutput)
-		if pictures > 0 {
-			text = line(proseOnlyPicture)
-		}
+		text = wire.NoOutput(pictures)
 	}
 	p := openai.ToolMessage(text, v.client.dialect.callID(m.ToolCallID))
 	if v.client.dialect.toolResultName && m.ToolName != "" {
-		p.OfTool.SetExtraFields(map[string]any{"name": valid(m.ToolName)})
+		p.OfTool.SetExtraFields(map[string]any{"name": wire.Valid(m.ToolName)})
 	}
 	v.add(p)
 }
@@ -203,11 +188,11 @@ func (v *conversation) flush() {
 	if len(v.lifted) == 0 {
 		return
 	}
-	parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(line(proseAttached))}
+	parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(wire.Line(proseAttached))}
 	for _, l := range v.lifted {
 		if len(v.lifted) > 1 {
-			label := strings.NewReplacer("{tool}", l.tool, "{id}", l.id).Replace(line(proseAttachedLabel))
-			parts = append(parts, openai.TextContentPart(valid(label)))
+			label := strings.NewReplacer("{tool}", l.tool, "{id}", l.id).Replace(wire.Line(proseAttachedLabel))
+			parts = append(parts, openai.TextContentPart(wire.Valid(label)))
 		}
 		parts = append(parts, picturePart(l.picture))
 	}
@@ -215,44 +200,14 @@ func (v *conversation) flush() {
 	v.addUser(parts)
 }
 
-// instead is the text that stands for a picture that cannot be sent, or "". It is
-// the last guard: a request with one bad picture is refused as a whole, again and
-// again.
 func (v *conversation) instead(b message.Block) string {
-	switch {
-	case !v.client.info.Images:
-		return line(proseNoPictureInput)
-	case !strings.HasPrefix(b.MimeType, "image/") || strings.ContainsAny(b.MimeType, ";, \"") || !isBase64(b.Data):
-		return line(proseBadPicture)
-	}
-	return ""
+	return wire.Instead(b, v.client.info.Images)
 }
 
 func picturePart(b message.Block) openai.ChatCompletionContentPartUnionParam {
 	return openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{
 		URL: "data:" + b.MimeType + ";base64," + b.Data,
 	})
-}
-
-// isBase64 accepts what a data URL may hold: the standard alphabet with padding,
-// not empty.
-func isBase64(s string) bool {
-	if s == "" || len(s)%4 != 0 {
-		return false
-	}
-	body := strings.TrimRight(s, "=")
-	if len(s)-len(body) > 2 {
-		return false
-	}
-	for i := range len(body) {
-		c := body[i]
-		switch {
-		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '+', c == '/':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // maxCallID is what OpenAI allows for the id of a call, in characters.
@@ -264,18 +219,7 @@ const maxCallID = 40
 func (d dialect) callID(id string) string {
 	foreign := strings.Contains(id, "|")
 	if !foreign && !(d.shortIDs && len(id) > maxCallID) {
-		return valid(id)
+		return wire.Valid(id)
 	}
-	plain := strings.Map(func(r rune) rune {
-		switch {
-		case 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, id)
-	if len(plain) <= maxCallID {
-		return plain
-	}
-	sum := sha256.Sum256([]byte(id))
-	return plain[:maxCallID-13] + "_" + hex.EncodeToString(sum[:6])
+	return wire.PlainID(id, maxCallID)
 }

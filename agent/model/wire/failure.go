@@ -1,11 +1,10 @@
-package openai
+package wire
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -25,25 +24,25 @@ import (
 // maxMessage bounds a refusal's words, in characters.
 const maxMessage = 2000
 
-// failure turns whatever ended a request into a refusal without secrets.
-func (c *client) failure(err error) error {
+// Failure turns whatever ended a request into a refusal without secrets.
+func (e *Endpoint) Failure(err error) error {
 	var refusal *agent.RequestError
 	if errors.As(err, &refusal) {
 		return refusal
 	}
-	out := &agent.RequestError{Provider: c.info.Provider}
+	out := &agent.RequestError{Provider: e.Info.Provider}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // what it says more is the address, with its query
-		out.Message = "cannot reach " + c.host + ": "
+		out.Message = "cannot reach " + e.Base.Host + ": "
 	}
-	out.Message = c.secrets.clean(clip(out.Message+err.Error(), maxMessage))
-	out.Err = c.secrets.cleanError(err)
+	out.Message = e.secrets.clean(clip(out.Message+err.Error(), maxMessage))
+	out.Err = e.secrets.cleanError(err)
 	return out
 }
 
 // refusal reads an answer whose status is no success.
-func (c *client) refusal(res *http.Response) *agent.RequestError {
+func (e *Endpoint) refusal(res *http.Response) *agent.RequestError {
 	body := readRefusal(res)
 	text := refusalText(body)
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
@@ -56,16 +55,16 @@ func (c *client) refusal(res *http.Response) *agent.RequestError {
 		text = http.StatusText(res.StatusCode)
 	}
 	return &agent.RequestError{
-		Provider: c.info.Provider, Status: res.StatusCode,
-		Message:    c.secrets.clean(clip(text, maxMessage)),
-		RetryAfter: c.secrets.clean(retryAfter(res.Header)),
-		Body:       c.bodyJSON(body),
+		Provider: e.Info.Provider, Status: res.StatusCode,
+		Message:    e.secrets.clean(clip(text, maxMessage)),
+		RetryAfter: e.secrets.clean(retryAfter(res.Header)),
+		Body:       e.bodyJSON(body),
 	}
 }
 
 // noStream reads a success that is no event stream: a page of a portal, or an
 // error under status 200.
-func (c *client) noStream(res *http.Response, media string) *agent.RequestError {
+func (e *Endpoint) noStream(res *http.Response, media string) *agent.RequestError {
 	body := readRefusal(res)
 	text := "answered with " + media + " instead of an event stream"
 	if media == "text/html" {
@@ -75,13 +74,13 @@ func (c *client) noStream(res *http.Response, media string) *agent.RequestError 
 		text = refusalText(body)
 	}
 	return &agent.RequestError{
-		Provider: c.info.Provider, Status: res.StatusCode,
-		Message: c.secrets.clean(clip(text, maxMessage)), Body: c.bodyJSON(body),
+		Provider: e.Info.Provider, Status: res.StatusCode,
+		Message: e.secrets.clean(clip(text, maxMessage)), Body: e.bodyJSON(body),
 	}
 }
 
-// streamRefusal reads an error that came as an event of the stream.
-func (c *client) streamRefusal(event []byte) error {
+// StreamRefusal reads an error that came as an event of the stream.
+func (e *Endpoint) StreamRefusal(event []byte) error {
 	status := 0
 	for _, path := range []string{"error.status", "error.code", "status", "code"} {
 		if n := gjson.GetBytes(event, path).Int(); n >= 400 && n <= 599 {
@@ -91,15 +90,15 @@ func (c *client) streamRefusal(event []byte) error {
 	}
 	event = bytes.TrimSpace(event)
 	return &agent.RequestError{
-		Provider: c.info.Provider, Status: status,
-		Message: c.secrets.clean(clip(refusalText(event), maxMessage)), Body: c.bodyJSON(event),
+		Provider: e.Info.Provider, Status: status,
+		Message: e.secrets.clean(clip(refusalText(event), maxMessage)), Body: e.bodyJSON(event),
 	}
 }
 
 // bodyJSON keeps a body for those who look for codes in it: as it is if it is
 // JSON, else nothing.
-func (c *client) bodyJSON(body []byte) json.RawMessage {
-	clean := []byte(c.secrets.clean(string(body)))
+func (e *Endpoint) bodyJSON(body []byte) json.RawMessage {
+	clean := []byte(e.secrets.clean(string(body)))
 	if !json.Valid(clean) {
 		return nil
 	}
@@ -258,9 +257,4 @@ func (s scrubber) cleanError(err error) error {
 		}
 	}
 	return err
-}
-
-// invalidHead says that a head cannot be sent exactly.
-func invalidHead(offset int) error {
-	return fmt.Errorf("the system prompt is not valid UTF-8 at byte %d and cannot be sent as it is", offset)
 }

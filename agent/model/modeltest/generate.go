@@ -1,0 +1,3 @@
+package modeltest
+
+type generate struct{ chat }

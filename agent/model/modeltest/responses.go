@@ -1,0 +1,3 @@
+package modeltest
+
+type responses struct{ chat }
