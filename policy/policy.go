@@ -164,6 +164,8 @@ func (p Policy) Admits(t Tool) (ok bool, why string) {
 		return false, fmt.Sprintf("the tool %q is not among the session's tools (%s)", t.Name, strings.Join(p.Tools, ", "))
 	case p.Kind == Child && slices.Contains(reserved[:], t.Name):
 		return false, fmt.Sprintf("a subagent may not use the control tool %q", t.Name)
+	case p.Kind == Child:
+		return false, fmt.Sprintf("the tool %q was not among the subagent's tools when it was started", t.Name)
 	case t.MCP && !p.Loads.MCP:
 		return false, fmt.Sprintf("the tool %q comes from an MCP server, and MCP servers are off", t.Name)
 	case t.MCP && !t.OnlyReads && p.OnlyReads():

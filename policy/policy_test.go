@@ -130,7 +130,8 @@ func TestAdmits(t *testing.T) {
 	spawn := Tool{Name: "Agent"}
 	chat, _ := Resolve(Facts{Selection: pin()})
 	pinned, _ := Resolve(Facts{Selection: pin("read")})
-	child, _ := Resolve(Facts{Child: ChildFact{Is: true, Snapshot: Snapshot{Tools: []string{"read"}, LoadExtensions: true}}})
+	child, _ := Resolve(Facts{Child: ChildFact{Is: true, Snapshot: Snapshot{Tools: []string{"read", "web_search", "mcp__a__c"}, LoadExtensions: true}}})
+	late := Tool{Name: "appeared_later"}
 	plain, _ := Resolve(Facts{Child: ChildFact{Is: true, Snapshot: Snapshot{Tools: []string{"read"}}}})
 	refused, _ := Resolve(Facts{Child: ChildFact{Is: true, Invalid: "broken"}})
 	writer, _ := Resolve(Facts{Selection: pin("read", "bash")})
@@ -146,7 +147,7 @@ func TestAdmits(t *testing.T) {
 	}{
 		{chat, read, false}, {chat, web, false},
 		{pinned, read, true}, {pinned, bash, false}, {pinned, web, true}, {pinned, spawn, true},
-		{child, read, true}, {child, bash, false}, {child, web, true}, {child, spawn, false},
+		{child, read, true}, {child, bash, false}, {child, web, true}, {child, spawn, false}, {child, late, false},
 		{plain, web, false}, {plain, read, true},
 		{refused, read, false}, {refused, web, false},
 		{chat, looks, false}, {pinned, server, false}, {pinned, looks, true}, {writer, server, true}, {byDefault, server, true},
