@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -45,6 +46,10 @@ type Options struct {
 	// Home, it leads grep and find to the user's configuration of git.
 	Environ func() []string
 
+	// Pictures admits the pictures that read finds. Share one among all sets of
+	// a process; nil for one of this set with the default limits.
+	Pictures *media.Admitter
+
 	// Locks keeps two calls from changing one file at the same time. Share one
 	// table among all sets of a process; nil for a table of this set.
 	Locks *Locks
@@ -60,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Environ == nil {
 		o.Environ = os.Environ
+	}
+	if o.Pictures == nil {
+		o.Pictures = media.NewAdmitter(media.Limits{})
 	}
 	if o.Locks == nil {
 		o.Locks = &Locks{}

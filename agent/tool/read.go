@@ -10,10 +10,11 @@ import (
 	"math"
 	"os"
 
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 )
 
-// Read is the tool read: text files, by line.
+// Read is the tool read: text files by line, and pictures.
 type Read struct{ fileTool }
 
 // NewRead builds the tool read.
@@ -68,15 +69,14 @@ func (t *Read) Run(ctx context.Context, call *Call) (Result, error) {
 	}
 	defer f.Close()
 
-	start := make([]byte, sniffBytes)
+	start := make([]byte, media.SniffBytes)
 	n, err := io.ReadFull(f, start)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Error(fmt.Sprintf("Cannot read %s: %s", args.Path, reason(err))), nil
 	}
 	start = start[:n]
-	if mime := pictureType(start); mime != "" {
-		return Error(fmt.Sprintf("%s is a picture (%s). Pictures are not shown yet; use bash with a program that describes or converts it.",
-			args.Path, mime)), nil
+	if v := media.Judge(path, start); v.Kind != media.Other {
+		return t.picture(ctx, args.Path, f, start, v)
 	}
 
 	part := args.lines()

@@ -11,39 +11,6 @@ import (
 	"testing"
 )
 
-func TestPictureType(t *testing.T) {
-	bitmap := "BM\x46\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00"
-	for _, c := range []struct{ name, start, want string }{
-		{"jpeg", "\xff\xd8\xff\xe0\x00\x10JFIF", "image/jpeg"},
-		{"png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png"},
-		{"gif 87a", "GIF87a\x01\x00", "image/gif"},
-		{"gif 89a", "GIF89a\x01\x00", "image/gif"},
-		{"webp", "RIFF\x24\x00\x00\x00WEBPVP8 ", "image/webp"},
-		{"bmp", bitmap, "image/bmp"},
-		{"text that begins like a bitmap", "BMW drivers of the world", ""},
-		{"short text that begins like a bitmap", "BM", ""},
-		{"sound in the same container", "RIFF\x24\x00\x00\x00WAVEfmt ", ""},
-		{"torn container", "RIFF\x24\x00", ""},
-		{"text about GIF", "GIF90a", ""},
-		{"empty", "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := pictureType([]byte(c.start)); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-			dir := t.TempDir()
-			writeTestFile(t, filepath.Join(dir, "p.txt"), c.start) // the name does not count
-			r := callTool(t, NewRead(Options{}), dir, `{"path":"p.txt"}`)
-			if r.IsError != (c.want != "") {
-				t.Errorf("isError %v: %s", r.IsError, r.Content.PlainText())
-			}
-			if c.want != "" && !strings.Contains(r.Content.PlainText(), c.want) {
-				t.Errorf("the type is not told: %s", r.Content.PlainText())
-			}
-		})
-	}
-}
-
 func TestReadLongFirstLine(t *testing.T) {
 	dir := t.TempDir()
 	writeTestFile(t, filepath.Join(dir, "it's long.txt"), "first\n"+strings.Repeat("世", 20000)+"\nlast")

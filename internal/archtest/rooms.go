@@ -33,6 +33,8 @@ const (
 	gitignore  = "github.com/sabhiram/go-gitignore"
 	doublestar = "github.com/bmatcuk/doublestar/v4"
 	fsnotify   = "github.com/fsnotify/fsnotify"
+	mimetype   = "github.com/gabriel-vasile/mimetype"
+	ximage     = "golang.org/x/image"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -41,6 +43,7 @@ var rooms = []room{
 	{"leaf", "message", "messages, blocks, usage and tool declarations as pi writes them", nil, nil},
 	{"leaf", "internal/confine", "the one door to files named by someone else", nil, nil},
 	{"leaf", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
+	{"leaf", "fixtures/pictures", "pictures for tests, made from numbers", nil, nil},
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
 	{"leaf", "internal/ignore", "git's ignore rules, exactly", nil, []string{gitignore, doublestar}},
@@ -57,12 +60,13 @@ var rooms = []room{
 	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "blob", "bytes by key or by hash: the store and its folder, content references", []string{"internal/confine", "internal/durable"}, nil},
 	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
+	{"data", "media", "pictures: admit, bound, describe, place in a request", []string{"message"}, []string{mimetype, ximage}},
 	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, []string{xtext}},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
 
-	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
+	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "media", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"message", "agent", "agent/model"}, []string{gjson}},
