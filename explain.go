@@ -330,6 +330,9 @@ func edited(old []policy.SourceHash, now wrapper.Resources) []string {
 	for i := range now.ContextFiles {
 		note(&now.ContextFiles[i])
 	}
+	for _, s := range now.Skills {
+		current[s.Path] = s.SHA256
+	}
 	note(now.System)
 	note(now.Append)
 	out := []string{}

@@ -89,7 +89,8 @@ func (h *host) Extensions(_ string, _ policy.Loads) []agent.Factory { return h.e
 // and APPEND_SYSTEM.md of a project count only if the project is trusted.
 func (h *host) Resources(_ context.Context, cwd string, loads policy.Loads) (wrapper.Resources, error) {
 	var res wrapper.Resources
-	place := resource.Place{Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: h.config(cwd).Trust.Trusted}
+	cfg := h.config(cwd)
+	place := h.place(cfg, cwd)
 	if loads.ContextFiles {
 		res.ContextFiles, res.Left = resource.ContextFiles(place)
 	}
@@ -108,5 +109,39 @@ func (h *host) Resources(_ context.Context, cwd string, loads policy.Loads) (wra
 	if loads.AppendPrompt {
 		res.Append = prompt(resource.AppendSystemPrompt)
 	}
+	if loads.Skills {
+		var left []resource.Omission
+		res.Skills, left = resource.Skills(place)
+		res.Left = append(res.Left, left...)
+	}
+	if loads.Templates {
+		var left []resource.Omission
+		res.Templates, left = resource.Templates(place)
+		res.Left = append(res.Left, left...)
+	}
+	if loads.Skills || loads.Templates || loads.Extensions || loads.SystemPrompt || loads.AppendPrompt {
+		res.Left = append(res.Left, untrusted(cfg.Trust)...)
+	}
 	return res, nil
+}
+
+// place is where the resources of a folder are looked for.
+func (h *host) place(cfg *config.Config, cwd string) resource.Place {
+	lists := cfg.Settings.Resources
+	return resource.Place{
+		Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: cfg.Trust.Trusted,
+		Skills:    resource.Lists{Project: lists.Project.Skills, User: lists.User.Skills},
+		Templates: resource.Lists{Project: lists.Project.Prompts, User: lists.User.Prompts},
+	}
+}
+
+// untrusted lists what a project has and may not bring.
+func untrusted(t config.Trust) (left []resource.Omission) {
+	if t.Trusted {
+		return nil
+	}
+	for _, path := range t.Needs {
+		left = append(left, resource.Omission{Path: path, Reason: "the project is not trusted: " + t.Reason})
+	}
+	return left
 }

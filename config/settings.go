@@ -39,6 +39,10 @@ type Settings struct {
 	BranchSummary        BranchSummary
 	Retry                Retry
 
+	// Resources are the lists "skills" and "prompts" of each file, as written:
+	// their paths are relative to where the file lies, so they are not merged.
+	Resources ResourceLists
+
 	merged        map[string]any
 	sessionSource string
 }
@@ -87,6 +91,24 @@ type Retry struct {
 	ProviderTimeout    time.Duration // of one request; 0 for the provider's own
 	ProviderMaxRetries int           // inside one request; default 0
 	ProviderMaxDelay   time.Duration // longest wait that a provider may ask for; default 60 s
+}
+
+// ResourceLists are the lists of resources of the two layers.
+type ResourceLists struct{ User, Project ResourceList }
+
+// ResourceList is what one settings file says of skills and prompt templates.
+type ResourceList struct{ Skills, Prompts []string }
+
+// texts are the strings of a list; what else it holds is passed over.
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // settingsPaths are the files of the two layers.
@@ -197,6 +219,13 @@ func settingsFrom(env Env, layers ...layer) (Settings, []*Problem) {
 		ProviderTimeout:    v.millis(0, "retry", "provider", "timeoutMs"),
 		ProviderMaxRetries: v.count(0, "retry", "provider", "maxRetries"),
 		ProviderMaxDelay:   v.millis(60000, "retry", "provider", "maxRetryDelayMs"),
+	}
+	for i, l := range layers {
+		lists := &s.Resources.User
+		if i > 0 {
+			lists = &s.Resources.Project
+		}
+		lists.Skills, lists.Prompts = texts(l.values["skills"]), texts(l.values["prompts"])
 	}
 	// Only the user's own file may say that projects are trusted.
 	if len(layers) > 0 {

@@ -21,6 +21,8 @@ func known() map[string]check {
 		"shellPath":                      isText,
 		"shellCommandPrefix":             isText,
 		"defaultProjectTrust":            oneOf(TrustAsk, TrustAlways, TrustNever),
+		"skills":                         isList,
+		"prompts":                        isList,
 		"images":                         isObject,
 		"images.autoResize":              isFlag,
 		"images.blockImages":             isFlag,

@@ -1,5 +1,6 @@
 // Package resource finds the files whose text becomes part of a prompt: context
-// files such as AGENTS.md, and SYSTEM.md and APPEND_SYSTEM.md.
+// files such as AGENTS.md, SYSTEM.md and APPEND_SYSTEM.md, skills, prompt templates
+// and the profiles of subagents.
 //
 // Discovery is a list of rules about names and folders, taken from pi 1.6.0
 // (spec/pi.md §3.1 and §3.2, spec/policy.md §2.3), and one rule of ours about

@@ -21,7 +21,10 @@ type Place struct {
 	Cwd      string // working folder of the session
 	AgentDir string // the user's agent directory
 	Home     string // the user's home; "" where there is none
-	Trusted  bool   // the project may bring a SYSTEM.md of its own
+	Trusted  bool   // the project may bring more than context files
+
+	Skills    Lists // the setting "skills"
+	Templates Lists // the setting "prompts"
 }
 
 // ContextFile is a file whose text goes to the model.

@@ -2,11 +2,14 @@ package wrapper
 
 import (
 	_ "embed"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/resource"
 )
 
 //go:embed prose/preamble.md
@@ -17,6 +20,9 @@ var closingRules string
 
 //go:embed prose/context.md
 var contextLead string
+
+//go:embed prose/skills.md
+var skillsLead string
 
 // describer is a tool that brings its own line for the head.
 type describer interface {
@@ -51,6 +57,9 @@ func Compose(p policy.Policy, tools []agent.Tool, res Resources, cwd string) []b
 	}
 	if len(res.ContextFiles) > 0 {
 		section("project_context", contextText(res))
+	}
+	if text := skillsText(tools, res.Skills); text != "" {
+		section("skills", text)
 	}
 	section("cwd", filepath.ToSlash(cwd))
 	return []byte(strings.Join(parts, "\n\n"))
@@ -94,6 +103,40 @@ func ruleLines(tools []agent.Tool) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// visibleSkills are those that the model is told of: none where it has no tool to
+// read them with.
+func visibleSkills(tools []agent.Tool, skills []resource.Skill) (out []resource.Skill) {
+	reads := func(t agent.Tool) bool {
+		name := t.Declaration().Name
+		return name == "read" || name == "bash"
+	}
+	if !slices.ContainsFunc(tools, reads) {
+		return nil
+	}
+	for _, s := range skills {
+		if !s.Hidden {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func skillsText(tools []agent.Tool, skills []resource.Skill) string {
+	skills = visibleSkills(tools, skills)
+	if len(skills) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(skillsLead) + "\n\n<available_skills>\n")
+	for _, s := range skills {
+		fmt.Fprintf(&b, "  <skill>\n    <name>%s</name>\n    <description>%s</description>\n    <location>%s</location>\n  </skill>\n",
+			escape.Replace(s.Name), escape.Replace(s.Description), escape.Replace(filepath.ToSlash(s.Path)))
+	}
+	return b.String() + "</available_skills>"
+}
+
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
 func contextText(res Resources) string {
 	parts := []string{strings.TrimSpace(contextLead)}

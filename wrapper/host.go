@@ -49,7 +49,9 @@ type Resources struct {
 	ContextFiles []resource.ContextFile
 	System       *resource.ContextFile // SYSTEM.md
 	Append       *resource.ContextFile // APPEND_SYSTEM.md
-	Left         []resource.Omission   // what was left out, and why
+	Skills       []resource.Skill
+	Templates    []resource.Template
+	Left         []resource.Omission // what was left out, and why
 }
 
 // Options are the settings of a registry.

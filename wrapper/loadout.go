@@ -77,6 +77,9 @@ func equip(host Host, p policy.Policy, cwd string, base Loadout) (Loadout, error
 		l.addSource(res.System)
 		l.addSource(res.Append)
 		l.addContextSources()
+		for _, s := range visibleSkills(l.Tools, res.Skills) {
+			l.Sources = append(l.Sources, policy.SourceHash{Path: s.Path, SHA256: s.SHA256})
+		}
 	}
 	return l, nil
 }

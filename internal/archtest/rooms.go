@@ -35,6 +35,7 @@ const (
 	fsnotify   = "github.com/fsnotify/fsnotify"
 	mimetype   = "github.com/gabriel-vasile/mimetype"
 	ximage     = "golang.org/x/image"
+	yaml       = "go.yaml.in/yaml/v3"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -50,6 +51,7 @@ var rooms = []room{
 	{"leaf", "internal/watch", "fsnotify with coalescing, limits and fallback", nil, []string{fsnotify}},
 	{"leaf", "internal/signed", "signed, expiring references with rotating keys", []string{"internal/confine", "internal/durable"}, nil},
 	{"leaf", "internal/document", "text files as documents for a task: limits, UTF-8, blocks", []string{"internal/confine"}, nil},
+	{"leaf", "internal/frontmatter", "lenient YAML front matter", nil, []string{yaml}},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
@@ -61,7 +63,7 @@ var rooms = []room{
 	{"data", "blob", "bytes by key or by hash: the store and its folder, content references", []string{"internal/confine", "internal/durable"}, nil},
 	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
 	{"data", "media", "pictures: admit, bound, describe, place in a request", []string{"message"}, []string{mimetype, ximage}},
-	{"data", "resource", "context files, SYSTEM.md, APPEND_SYSTEM.md", []string{"internal/confine"}, []string{xtext}},
+	{"data", "resource", "context files, skills, templates, profiles on disk", []string{"toolselect", "internal/confine", "internal/frontmatter", "internal/ignore"}, []string{xtext, doublestar}},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},

@@ -39,6 +39,9 @@ type Options struct {
 	// everywhere.
 	Files []string
 
+	// OnlyBelow leaves out the ignore files above the root.
+	OnlyBelow bool
+
 	// Home and Getenv lead to the user's configuration of git, and so to
 	// core.excludesFile: without them there is none. Getenv may be nil.
 	Home   string
@@ -112,13 +115,18 @@ func Open(root string, opts Options) (*Rules, error) {
 	if opts.Git == GitEverywhere {
 		at.pushUserRules(volume, r.user, opts.Case == CaseFolded)
 	}
-	at.load(onDisk(at.path))
+	load := func() {
+		if !opts.OnlyBelow || at.path == real {
+			at.load(onDisk(at.path))
+		}
+	}
+	load()
 	for name := range strings.SplitSeq(strings.TrimPrefix(real, volume), string(filepath.Separator)) {
 		if name == "" {
 			break
 		}
 		at = at.admitting(name).child(name)
-		at.load(onDisk(at.path))
+		load()
 	}
 	at.depth = 0
 	r.root = at
