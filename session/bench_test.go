@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +12,31 @@ import (
 	"testing"
 )
 
-// bigFile writes a session of about the given size: questions, answers, tool
-// results of very different length, and pictures.
-func bigFile(b *testing.B, size int) string {
+// The bodies of the files that benchmarks make: what a program printed, or what
+// people wrote, and pictures between.
+var (
+	asciiText = strings.Repeat(`// next returns the next line, or io.EOF.
+func (r *lineReader) next() (line, error) {
+	skipped := int64(0) // bytes of a line that is too long, beyond what buf holds
+	for {
+		rest := r.buf[r.used:]
+		if i := bytes.IndexByte(rest[searched:], '\n'); i >= 0 {
+			return r.hand(rest[:searched+i], begin, skipped, true), nil
+		}
+		fmt.Printf("%d bytes are left\n", len(rest))
+	}
+}
+`, 60)
+	cjkText = strings.Repeat(`会话文件是程序的真相，每一行都是一条记录。读取时不会改动任何字节，写入时先加锁，再检查文件末尾是否有别的程序追加了内容。
+行は改行だけで区切られ、長さの上限はありません。壊れた行はそのまま残され、診断として報告されます。
+세션을 다시 열면 마지막 항목이 잎이 되고, "가지"는 뿌리에서 잎까지의 경로입니다。
+`, 60)
+	pictureText = strings.Repeat("iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4", 2000)
+)
+
+// bigFile writes a session of about the given size: questions, answers and tool
+// results of very different length, and pictures, which are a third of the bytes.
+func bigFile(b *testing.B, text string, size int) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "big.jsonl")
 	f, err := os.Create(path)
@@ -23,15 +46,21 @@ func bigFile(b *testing.B, size int) string {
 	defer f.Close()
 	w := bufio.NewWriter(f)
 	fmt.Fprintln(w, `{"type":"session","version":3,"id":"big","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}`)
-	lengths := []int{200, 1500, 4000, 900, 12000, 300, 50000, 700}
+	var bodies [][]byte
+	for _, n := range []int{200, 1500, 4000, 900, 12000, 300, len(text), 700} {
+		for n = min(n, len(text)); n < len(text) && text[n]&0xC0 == 0x80; n++ {
+		}
+		body, _ := json.Marshal(text[:n])
+		bodies = append(bodies, body)
+	}
 	parent, n := "null", 0
 	for i := 0; n < size; i++ {
-		text := strings.Repeat("line of output \\\"quoted\\\" 漢字\\n", lengths[i%len(lengths)]/30)
-		if i%100 == 99 {
-			text = strings.Repeat("QUJDREVGR0hJSktMTU5PUA", 20000)
+		block := fmt.Sprintf(`{"type":"text","text":%s}`, bodies[i%len(bodies)])
+		if i%60 == 59 {
+			block = fmt.Sprintf(`{"type":"image","data":%q,"mimeType":"image/png"}`, pictureText)
 		}
 		role := []string{"user", "assistant", "toolResult"}[i%3]
-		k, _ := fmt.Fprintf(w, `{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":%q,"content":[{"type":"text","text":"%s"}],"timestamp":1767323046000}}`+"\n", i, parent, role, text)
+		k, _ := fmt.Fprintf(w, `{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":%q,"content":[%s],"timestamp":1767323046000}}`+"\n", i, parent, role, block)
 		n += k
 		parent = fmt.Sprintf("\"%08x\"", i)
 	}
@@ -41,12 +70,50 @@ func bigFile(b *testing.B, size int) string {
 	return path
 }
 
+// BenchmarkStructure finds all entries of a file that is in memory, and, beside it
+// in the same run, counts its line feeds: the floor of any index. The bar is a
+// sixth of the floor.
+func BenchmarkStructure(b *testing.B) {
+	const size = 64 << 20
+	for name, text := range map[string]string{"ascii": asciiText, "cjk": cjkText} {
+		data, err := os.ReadFile(bigFile(b, text, size))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name+"/index", func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				s := Session{byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+				for rest, l := data, (line{num: 1}); len(rest) > 0; l.num++ {
+					n := bytes.IndexByte(rest, '\n')
+					l.data, l.whole, l.length = rest[:n], true, int64(n)
+					if err := s.scanLine(l); err != nil {
+						b.Fatal(err)
+					}
+					rest, l.offset = rest[n+1:], l.offset+int64(n+1)
+				}
+				if len(s.diags) > 0 || len(s.entries) == 0 {
+					b.Fatal(len(s.entries), s.diags)
+				}
+			}
+		})
+		b.Run(name+"/floor", func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if bytes.Count(data, []byte("\n")) == 0 {
+					b.Fatal("no lines")
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkOpen opens a large session, without an index on disk and with one, and,
-// beside it in the same run, reads the file and counts its lines: the floor of any
-// index. Compare the MB/s.
+// beside it in the same run, reads the file and counts its lines.
 func BenchmarkOpen(b *testing.B) {
 	const size = 128 << 20
-	path := bigFile(b, size)
+	path := bigFile(b, asciiText, size)
 	b.Logf("%s/%s, %d CPUs, %s, %d MB", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), size>>20)
 	b.Run("open", func(b *testing.B) {
 		b.SetBytes(size)

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/piweb-go/piweb/message"
-	"github.com/tidwall/gjson"
 )
 
 // Clone is Fork of the whole branch: the path from the root to the leaf.
@@ -85,8 +84,8 @@ func (s *Session) copyBytes(w io.Writer, from, to int64) error {
 func (s *Session) headerPlace() (at, length int64, err error) {
 	found := false
 	err = lines(section{s, s.end}, 0, 1, func(l line) error {
-		for _, seg := range segments(l) {
-			if !seg.damage && seg.data[0] == '{' && readHead(seg.data).typ == typeHeader {
+		for _, seg := range segments(nil, l, shape) {
+			if !seg.damage && seg.head.typ == typeHeader {
 				at, length, found = seg.offset, int64(len(seg.data)), true
 				return io.EOF
 			}
@@ -113,7 +112,7 @@ func (s *Session) withCWD(cwd string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := gjson.GetBytes(head, "cwd").String(); got != cwd {
+	if got := field(head, "cwd").String(); got != cwd {
 		return nil, fmt.Errorf("the header cannot be changed: its working directory would read as %q", got)
 	}
 	return head, nil

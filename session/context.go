@@ -2,7 +2,9 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/piweb-go/piweb/message"
 )
@@ -70,12 +72,33 @@ func (b *builder) decode(e Entry) (Payload, error) {
 	if p, ok := b.decoded[e.pos]; ok {
 		return p, nil
 	}
-	p, err := b.s.Decode(e)
-	if err != nil {
+	raw, err := b.s.Raw(e)
+	var p Payload
+	switch {
+	case errors.Is(err, ErrDamaged):
+		// What hangs on it goes on; pi would lose all that stands before.
+		p = Unknown{Type: e.Type}
+		b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindBadLine, e.Line, e.Offset, e.ID,
+			"the message is damaged and left out: " + describeDamage(line{}, b.damaged(e))})
+	case err != nil:
 		return nil, err
+	default:
+		if p, err = decode(raw); err != nil {
+			return nil, err
+		}
+		if isSaid(e.Type, e.Role) && !utf8.Valid(raw) {
+			b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindNotText, e.Line, e.Offset, e.ID, notText})
+		}
 	}
 	b.decoded[e.pos] = p
 	return p, nil
+}
+
+func (b *builder) damaged(e Entry) []byte {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	raw, _ := b.s.raw(e)
+	return raw
 }
 
 // settings finds model and level on the whole branch, compacted parts included.

@@ -19,6 +19,13 @@
 // Entries are kept as offsets; their bytes are read when they are asked for, so
 // what we do not know survives byte for byte.
 //
+// A scan looks at the shape of every line and validates every record but the
+// bodies of messages, which are most of a file; those are validated when they are
+// read ([ErrDamaged]), and always where they stand last. A damaged message in the
+// middle keeps its place in the tree, so that nothing before it is lost, and is left
+// out of the context. A key that stands several times in an object counts with its
+// last value, as in pi.
+//
 // A new session has no file before its first user or assistant message. Appends
 // go through package internal/durable under a lock that is taken at the first
 // write. pi takes no lock, so the end of the file is checked before each write,

@@ -2,7 +2,6 @@ package session
 
 import (
 	"time"
-	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -59,6 +58,7 @@ const (
 	KindEmpty       Kind = "empty"        // the file has no bytes
 	KindTornTail    Kind = "torn-tail"    // the last line is a fragment
 	KindBadLine     Kind = "bad-line"     // a line that is not JSON
+	KindNotText     Kind = "not-text"     // bytes that are not UTF-8 in a record
 	KindGlued       Kind = "glued"        // several records on one line, all recovered
 	KindNotObject   Kind = "not-an-entry" // a JSON value that is no object
 	KindNoID        Kind = "no-id"        // an object without an id
@@ -82,67 +82,10 @@ type Diagnostic struct {
 	Text   string `json:"text"` // for people
 }
 
-// rawEntry is what the scanner reads from the top level of a value.
-type rawEntry struct {
-	typ, customType, role string
-	id                    string
-	hasID                 bool
-	parent                string
-	timestamp             string
-}
-
-// view parses without the copy that gjson.ParseBytes makes of the whole line.
-// What it returns aliases data: clone what is kept.
-func view(data []byte) gjson.Result {
-	return gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data)))
-}
-
-// readHead reads the fields of an entry's envelope from a valid JSON object, in
-// any order, and stops as soon as it has them. Its strings alias value.
-func readHead(value []byte) (h rawEntry) {
-	const all = 1<<4 - 1 // type, id, parentId, timestamp
-	seen := 0
-	view(value).ForEach(func(k, v gjson.Result) bool {
-		switch k.String() {
-		case "type":
-			h.typ = v.String()
-			seen |= 1
-		case "id":
-			if v.Type == gjson.String {
-				h.id, h.hasID = v.String(), v.String() != ""
-			}
-			seen |= 2
-		case "parentId":
-			if v.Type == gjson.String {
-				h.parent = v.String()
-			}
-			seen |= 4
-		case "timestamp":
-			h.timestamp = v.Raw
-			seen |= 8
-		case "customType":
-			h.customType = v.String()
-		case "message":
-			h.role = v.Get("role").String()
-		}
-		if seen != all {
-			return true
-		}
-		switch h.typ {
-		case TypeMessage:
-			return h.role == ""
-		case TypeCustom, TypeCustomMessage:
-			return h.customType == ""
-		}
-		return false
-	})
-	return h
-}
-
 // truthy tells whether a JSON value counts as a value for pi: null, false, 0 and
 // the empty string do not.
 func truthy(value []byte) bool {
-	v := view(value)
+	v := gjson.Parse(alias(value))
 	switch v.Type {
 	case gjson.Null, gjson.False:
 		return false

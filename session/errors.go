@@ -20,6 +20,9 @@ var (
 	ErrPoisoned = errors.New("session is closed for writing after a failed sync")
 	// ErrClosed: the session was closed.
 	ErrClosed = errors.New("session is closed")
+	// ErrDamaged: the body of an entry is no JSON. Its place in the tree is known,
+	// and what hangs on it can be read.
+	ErrDamaged = errors.New("the entry is damaged")
 	// ErrNoEntry: no entry has this id.
 	ErrNoEntry = errors.New("no such entry")
 )

@@ -266,7 +266,7 @@ func (s *Session) withoutLabels(path []Entry) ([]Entry, error) {
 			}
 		}
 		if e.Type == TypeCompaction {
-			kept := ID(stringField(view(raw), "firstKeptEntryId"))
+			kept := ID(stringField(raw, "firstKeptEntryId"))
 			if behind, isCut := next[kept]; isCut && !stays[kept] && kept != e.ID {
 				if raw, err = setID(raw, "firstKeptEntryId", behind); err != nil {
 					return nil, fmt.Errorf("%s: fork: line %d: %w", s.path, e.Line, err)

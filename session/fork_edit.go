@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/piweb-go/piweb/message"
-	"github.com/tidwall/gjson"
 )
 
 // setID puts an id, or null for the empty one, into a field of an entry. Every
@@ -32,20 +31,21 @@ func setField(raw []byte, key string, value []byte) ([]byte, error) {
 		return nil, err
 	}
 	var spans [][2]int
-	view(raw).ForEach(func(k, v gjson.Result) bool {
-		if k.String() == key {
-			spans = append(spans, [2]int{v.Index, v.Index + len(v.Raw)})
+	end := shape.fields(raw, 0, maxDepth, func(k []byte, at int) int {
+		end := shape.value(raw, at, maxDepth-1)
+		if string(plainKey(k)) == key {
+			spans = append(spans, [2]int{at, end})
 		}
-		return true
+		return end
 	})
+	if end != len(raw) {
+		return nil, fmt.Errorf("the field %s cannot be set: this is no JSON object", key)
+	}
 	if len(spans) == 0 {
 		return splice(raw, string(name)+":"+string(value)), nil
 	}
 	out := bytes.Clone(raw)
 	for _, span := range slices.Backward(spans) {
-		if span[0] <= 0 || span[1] > len(raw) {
-			return nil, fmt.Errorf("the field %s was not found again", key)
-		}
 		out = slices.Replace(out, span[0], span[1], value...)
 	}
 	return out, nil

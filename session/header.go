@@ -30,21 +30,20 @@ type Header struct {
 }
 
 // Created is the header's time, or the zero time where it has none that we read.
-func (h Header) Created() time.Time { return parseTime(gjson.ParseBytes(h.Raw).Get("timestamp")) }
+func (h Header) Created() time.Time { return parseTime(field(h.Raw, "timestamp")) }
 
 // parseHeader reads a header; it is refused without a string id.
 func parseHeader(raw []byte) (h Header, refused bool) {
 	h = Header{Version: 1, Raw: raw}
-	v := gjson.ParseBytes(raw)
-	id := v.Get("id")
+	id := field(raw, "id")
 	if id.Type != gjson.String {
 		return Header{}, true
 	}
 	h.ID = strings.Clone(id.Str)
-	h.Version = version(v.Get("version"))
-	h.Timestamp = strings.Clone(v.Get("timestamp").String())
-	h.CWD = stringField(v, "cwd")
-	h.ParentSession = stringField(v, "parentSession")
+	h.Version = version(field(raw, "version"))
+	h.Timestamp = strings.Clone(field(raw, "timestamp").String())
+	h.CWD = stringField(raw, "cwd")
+	h.ParentSession = stringField(raw, "parentSession")
 	return h, false
 }
 
@@ -65,8 +64,8 @@ func version(v gjson.Result) int {
 }
 
 // stringField reads a string that stays valid after its line is gone.
-func stringField(v gjson.Result, key string) string {
-	f := v.Get(key)
+func stringField(object []byte, key string) string {
+	f := field(object, key)
 	if f.Type != gjson.String {
 		return ""
 	}

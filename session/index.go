@@ -42,7 +42,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // indexPath is where the index of the file lies, or "".
 func (s *Session) indexPath() string {
-	if s.opts.IndexDir == "" {
+	if s.opts.IndexDir == "" || s.opts.Strict {
 		return ""
 	}
 	abs, err := filepath.Abs(s.path)

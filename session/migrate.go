@@ -170,13 +170,13 @@ func (m *migration) build() error {
 		if l.cut {
 			return fmt.Errorf("line %d is longer than %d MB; it cannot be carried over", l.num, maxLine>>20)
 		}
-		segs := segments(l)
+		segs := segments(nil, l, m.s.opts.look())
 		if len(segs) == 0 {
 			m.write(l.data) // a blank line stays
 		}
 		for _, seg := range segs {
 			switch {
-			case !headDone && !seg.damage && readHead(seg.data).typ == typeHeader:
+			case !headDone && !seg.damage && seg.head.typ == typeHeader:
 				headDone = true
 				m.write(m.head)
 			case m.next < len(m.moved) && m.moved[m.next].Offset == seg.offset:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/tidwall/gjson"
@@ -188,12 +189,63 @@ func (s *Session) scanFrom(start, end int64) error {
 		return err
 	}
 	s.end = end
+	return s.checkLast()
+}
+
+// checkLast holds the last entries against JSON, the bodies of which were only
+// jumped over: what the next append hangs on must be an entry to every reader.
+func (s *Session) checkLast() error {
+	for n := len(s.entries); n > s.indexed; n = len(s.entries) {
+		e := s.entries[n-1]
+		raw, err := s.bytesOf(e)
+		if err != nil {
+			return err
+		}
+		if valid(raw) {
+			s.checkText(e, raw)
+			return nil
+		}
+		s.drop()
+		kind := KindBadLine
+		if s.openTail && e.Offset >= s.tailStart {
+			kind, s.tailRead = KindTornTail, false
+		}
+		s.note(kind, e.Line, e.Offset, "", "the last record is damaged: %s; it is not read, the bytes stay where they are", describeDamage(line{}, raw))
+	}
 	return nil
+}
+
+// checkText reports bytes that are no text. They cost no reader the record.
+func (s *Session) checkText(e Entry, raw []byte) {
+	if !utf8.Valid(raw) {
+		s.note(KindNotText, e.Line, e.Offset, e.ID, notText)
+	}
+}
+
+const notText = "the record has bytes that are not UTF-8; they are read as \uFFFD, by pi too"
+
+// drop takes the last entry out of the index again.
+func (s *Session) drop() {
+	last := len(s.entries) - 1
+	e := s.entries[last]
+	s.entries = s.entries[:last]
+	twins := s.twins[e.ID]
+	if len(twins) == 0 {
+		delete(s.byID, e.ID)
+		return
+	}
+	s.forget(KindDuplicate, e.Offset)
+	s.twins[e.ID] = twins[:len(twins)-1]
+	s.byID[e.ID] = twins[len(twins)-2]
+	if len(twins) == 2 {
+		delete(s.twins, e.ID)
+	}
 }
 
 func (s *Session) scanLine(l line) error {
 	whole, damage := 0, ""
-	for _, seg := range segments(l) {
+	s.segs = segments(s.segs[:0], l, s.opts.look())
+	for _, seg := range s.segs {
 		if seg.damage {
 			damage = describeDamage(l, seg.data)
 			continue
@@ -231,8 +283,7 @@ func rescued(n int) string {
 func (s *Session) scanValue(l line, v segment) {
 	place := s.values
 	s.values++
-	h := readHead(v.data)
-	isObject := v.data[0] == '{'
+	h, isObject := v.head, v.data[0] == '{'
 	switch {
 	case s.refused:
 	case s.header.Raw == nil:
@@ -245,10 +296,10 @@ func (s *Session) scanValue(l line, v segment) {
 		s.note(KindNoID, l.num, v.offset, "", "a record of type %q without an id; it is kept, and nothing can hang on it", h.typ)
 	default:
 		s.add(Entry{
-			ID: ID(strings.Clone(h.id)), Parent: ID(strings.Clone(h.parent)),
-			Type: intern(h.typ), CustomType: intern(h.customType), Role: intern(h.role),
+			ID: ID(s.strand.keep(h.id)), Parent: s.keepParent(h.parent),
+			Type: s.strand.intern(h.typ), CustomType: s.strand.intern(h.customType), Role: s.strand.intern(h.role),
 			Line: l.num, Offset: v.offset, Len: int64(len(v.data)),
-			value: place, timestamp: strings.Clone(h.timestamp),
+			value: place, timestamp: s.strand.keep(h.timestamp),
 		})
 	}
 }
@@ -275,7 +326,7 @@ func (s *Session) noSession() error {
 		Advice: `a session begins with {"type":"session","version":3,"id":…}`}
 	var first gjson.Result
 	_ = lines(section{s, min(s.end, 1<<20)}, 0, 1, func(l line) error {
-		for _, seg := range segments(l) {
+		for _, seg := range segments(nil, l, s.opts.look()) {
 			if !seg.damage && truthy(seg.data) {
 				first, f.Line = gjson.ParseBytes(bytes.Clone(seg.data)), l.num
 				return io.EOF
@@ -294,15 +345,56 @@ func (s *Session) noSession() error {
 	return f
 }
 
-// intern shares the few strings that occur in every line, and copies the rest
-// out of the scan buffer.
+// keepParent shares the id of the entry before, which nearly always is the parent.
+func (s *Session) keepParent(id string) ID {
+	if n := len(s.entries); n > 0 && string(s.entries[n-1].ID) == id {
+		return s.entries[n-1].ID
+	}
+	return ID(s.strand.keep(id))
+}
+
+// strand copies short strings out of the scan buffer, many of them into one block
+// of memory.
+type strand struct{ block []byte }
+
+func (t *strand) keep(s string) string {
+	const size = 16 << 10
+	switch {
+	case s == "":
+		return ""
+	case len(s) > size/16:
+		return strings.Clone(s)
+	case len(s) > cap(t.block)-len(t.block):
+		t.block = make([]byte, 0, size)
+	}
+	at := len(t.block)
+	t.block = append(t.block, s...)
+	return alias(t.block[at:])
+}
+
+// intern shares the few strings that occur in every line.
+func (t *strand) intern(s string) string {
+	if known, ok := usual(s); ok {
+		return known
+	}
+	return t.keep(s)
+}
+
+// intern is that of strand for a single string.
 func intern(s string) string {
+	if known, ok := usual(s); ok {
+		return known
+	}
+	return strings.Clone(s)
+}
+
+func usual(s string) (string, bool) {
 	for _, known := range [...]string{
 		TypeMessage, "user", "assistant", "toolResult", TypeCustom, TypeCustomMessage, TypeCompaction,
 	} {
 		if s == known {
-			return known
+			return known, true
 		}
 	}
-	return strings.Clone(s)
+	return "", false
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/message"
-	"github.com/tidwall/gjson"
 )
 
 // Payload is the body of an entry: one of MessagePayload, ModelChange,
@@ -127,13 +126,13 @@ func (u Unknown) EntryType() string           { return u.Type }
 // Message wraps a message for an append.
 func Message(m message.Message) MessagePayload { return MessagePayload{m} }
 
-// decode reads the body of an entry. Fields of an unexpected type read as
+// decode reads the body of an entry, and keeps nothing of raw but what it returns
+// as raw JSON. Fields of an unexpected type read as
 // absent.
 func decode(raw []byte) (Payload, error) {
-	v := gjson.ParseBytes(raw)
-	switch typ := v.Get("type").String(); typ {
+	switch typ := field(raw, "type").String(); typ {
 	case TypeMessage:
-		body := v.Get("message")
+		body := field(raw, "message")
 		if !body.IsObject() {
 			return Unknown{typ, raw}, nil
 		}
@@ -150,10 +149,10 @@ func decode(raw []byte) (Payload, error) {
 	case TypeBranchSummary:
 		return lenient[BranchSummary](raw), nil
 	case TypeCustom:
-		return Custom{v.Get("customType").String(), rawField(v, "data")}, nil
+		return Custom{field(raw, "customType").String(), rawField(raw, "data")}, nil
 	case TypeCustomMessage:
-		c := CustomMessage{CustomType: v.Get("customType").String(), Details: rawField(v, "details"), Display: v.Get("display").Bool()}
-		_ = json.Unmarshal(rawField(v, "content"), &c.Content)
+		c := CustomMessage{CustomType: field(raw, "customType").String(), Details: rawField(raw, "details"), Display: field(raw, "display").Bool()}
+		_ = json.Unmarshal(rawField(raw, "content"), &c.Content)
 		return c, nil
 	case TypeContextEdit:
 		return lenient[ContextEdit](raw), nil
@@ -173,8 +172,8 @@ func lenient[P any](raw []byte) (p P) {
 	return p
 }
 
-func rawField(v gjson.Result, key string) json.RawMessage {
-	f := v.Get(key)
+func rawField(object []byte, key string) json.RawMessage {
+	f := field(object, key)
 	if !f.Exists() {
 		return nil
 	}

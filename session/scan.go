@@ -4,18 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-
-	"github.com/tidwall/gjson"
 )
 
 const (
 	// scanBlock is how much of a file is read at once, in bytes. Lines may be
 	// longer; the buffer grows for them.
 	scanBlock = 1 << 20
-	// maxDepth is how deep a record may be nested. Deeper ones are treated as
-	// damaged: no writer makes them, and a parser must not be led to exhaust its
-	// stack. It is the limit of encoding/json.
-	maxDepth = 10000
 	// maxLine bounds one line, in bytes. A longer one is passed over and reported:
 	// it is a hole in a sparse file or worse, and must not fill the memory.
 	maxLine = 512 << 20
@@ -128,35 +122,30 @@ type segment struct {
 	offset int64
 	data   []byte
 	damage bool
+	head   rawEntry // of a value that is an object
 }
 
-// segments takes a line apart. A sound line is one value. Where writers lost a
-// line feed a line holds several, and where one died in the middle of a record a
-// fragment stands in front of a whole one; both give back every record that is
-// still whole.
-func segments(l line) []segment {
+// segments takes a line apart and puts the parts behind those of into. A sound
+// line is one value. Where writers lost a line feed a line holds several, and
+// where one died in the middle of a record a fragment stands in front of a whole
+// one; both give back every record that is still whole.
+func segments(into []segment, l line, g grammar) []segment {
 	data, offset := trim(l.data, l.offset)
-	switch {
-	case len(data) == 0:
-		return nil
-	case l.cut:
-		return []segment{{offset, data, true}}
-	case valid(data):
-		return []segment{{offset, data, false}}
+	if len(data) > 0 && l.cut {
+		return append(into, segment{offset: offset, data: data, damage: true})
 	}
-	var segs []segment
-	for len(data) > 0 {
-		n, damage := wholeObject(data), false
-		if n == 0 {
-			damage = true
+	for alone := true; len(data) > 0; alone = false {
+		n, head := wholeValue(data, g)
+		damage := n < 0 || data[0] != '{' && (!alone || n < len(data))
+		if damage {
 			if n = nextRecord(data); n < 0 {
 				n = len(data)
 			}
 		}
-		segs = append(segs, segment{offset, data[:n], damage})
+		into = append(into, segment{offset, data[:n], damage, head})
 		data, offset = trim(data[n:], offset+int64(n))
 	}
-	return segs
+	return into
 }
 
 // trim removes JSON white space at both ends and follows with the offset.
@@ -171,20 +160,16 @@ func trim(data []byte, offset int64) ([]byte, int64) {
 // must have the fields of an entry, because the blocks of a torn message are
 // whole objects too. It returns -1 when there is none.
 func nextRecord(data []byte) int {
-	const maxTries = 1000 // bounds the work on a hostile line
+	// Each try may look at all that follows: what a hostile line can cost is bounded.
+	const mostTries, mostWork = 1000, 1 << 28
 	at := 0
-	for range maxTries {
+	for range max(8, min(mostTries, mostWork/len(data))) {
 		i := bytes.Index(data[at+1:], []byte(`{"type":"`))
 		if i < 0 {
 			return -1
 		}
 		at += 1 + i
-		n := wholeObject(data[at:])
-		if n == 0 {
-			continue
-		}
-		v := gjson.ParseBytes(data[at : at+n])
-		if v.Get("id").Type == gjson.String && v.Get("parentId").Exists() {
+		if n, h := wholeValue(data[at:], strict); n > 0 && h.hasID && h.hasParent {
 			return at
 		}
 	}
@@ -202,67 +187,4 @@ func describeDamage(l line, data []byte) string {
 		return fmt.Sprintf("%d bytes that are not JSON, beginning %q", len(data), data[:showDamage])
 	}
 	return fmt.Sprintf("%d bytes that are not JSON: %q", len(data), data)
-}
-
-// valid tells whether data is one JSON value of bounded depth.
-func valid(data []byte) bool {
-	return shallow(data) && gjson.ValidBytes(data)
-}
-
-// brackets calls at for each bracket outside of strings, with its place and the
-// depth behind it, until at says stop.
-func brackets(data []byte, at func(i, depth int) (goOn bool)) {
-	depth, inString := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-			continue
-		case c == '"':
-			inString = !inString
-			continue
-		case inString:
-			continue
-		case c == '[' || c == '{':
-			depth++
-		case c == ']' || c == '}':
-			depth--
-		default:
-			continue
-		}
-		if !at(i, depth) {
-			return
-		}
-	}
-}
-
-// shallow bounds the nesting before a recursive parser sees the data.
-func shallow(data []byte) bool {
-	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) <= maxDepth {
-		return true
-	}
-	ok := true
-	brackets(data, func(_, depth int) bool {
-		ok = depth <= maxDepth
-		return ok
-	})
-	return ok
-}
-
-// wholeObject returns the length of the JSON object that data begins with, or 0
-// if there is no whole and valid one.
-func wholeObject(data []byte) (n int) {
-	if data[0] != '{' {
-		return 0
-	}
-	brackets(data, func(i, depth int) bool {
-		if depth > 0 {
-			return true
-		}
-		if valid(data[:i+1]) {
-			n = i + 1
-		}
-		return false
-	})
-	return n
 }

@@ -24,6 +24,10 @@ type Options struct {
 	// IndexDir holds the offset indexes of large files; "" for none. It may be
 	// deleted at any time.
 	IndexDir string
+	// Strict validates every line at the open, the bodies of messages too, which
+	// otherwise are validated when they are read. A line that is no JSON is then no
+	// entry, as for pi. No index is used. For tools that judge files.
+	Strict bool
 
 	indexMin int64 // tests: size from which a file gets an index
 }
@@ -34,6 +38,9 @@ func (o *Options) minIndexed() int64 {
 	}
 	return indexMin
 }
+
+// look is how closely a scan looks.
+func (o *Options) look() grammar { return grammar(o.Strict) }
 
 func (o *Options) fs() durable.FS {
 	if o.FS == nil {
@@ -75,6 +82,8 @@ type Session struct {
 	file      durable.File // nil until there is a file
 	info      os.FileInfo  // of file, to notice a replacement
 	end       int64        // size of the file that we know
+	segs      []segment    // of the line that is scanned
+	strand    strand       // strings of the entries
 	values    int          // JSON values seen
 	nextLine  int          // number of the line that an append begins
 	openTail  bool         // the last byte is not a line feed
@@ -180,14 +189,29 @@ func (s *Session) leafID() ID {
 }
 
 // Raw reads the bytes of an entry, as they are in the file. For files of
-// version 1 and 2 they are the migrated ones.
+// version 1 and 2 they are the migrated ones. A message that turns out to be no
+// JSON is ErrDamaged.
 func (s *Session) Raw(e Entry) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.raw(e)
+	raw, err := s.raw(e)
+	if err == nil && e.mem == nil && isSaid(e.Type, e.Role) && !valid(raw) {
+		return nil, fmt.Errorf("%s: line %d: %w: %s; the bytes stay where they are", s.path, e.Line, ErrDamaged, describeDamage(line{}, raw))
+	}
+	return raw, err
 }
 
+// raw is Raw without a look at what it reads.
 func (s *Session) raw(e Entry) ([]byte, error) {
+	buf, err := s.bytesOf(e)
+	if err == nil && e.mem == nil && !s.checkIndexed(e, buf) {
+		_ = s.opts.fs().Remove(s.indexPath())
+		return nil, fmt.Errorf("%s: read entry %s at byte %d: %w; reopen it", s.path, e.ID, e.Offset, ErrReplaced)
+	}
+	return buf, err
+}
+
+func (s *Session) bytesOf(e Entry) ([]byte, error) {
 	if e.mem != nil {
 		return e.mem, nil
 	}
@@ -201,14 +225,10 @@ func (s *Session) raw(e Entry) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("%s: read entry %s at byte %d: %w", s.path, e.ID, e.Offset, err)
 	}
-	if !s.checkIndexed(e, buf) {
-		_ = s.opts.fs().Remove(s.indexPath())
-		return nil, fmt.Errorf("%s: read entry %s at byte %d: %w; reopen it", s.path, e.ID, e.Offset, ErrReplaced)
-	}
 	return buf, nil
 }
 
-// Decode reads the body of an entry.
+// Decode reads the body of an entry. Errors are those of Raw.
 func (s *Session) Decode(e Entry) (Payload, error) {
 	raw, err := s.Raw(e)
 	if err != nil {

@@ -89,7 +89,7 @@ func (a *app) export(rt *piweb.Runtime, ref string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := session.Open(path, session.Options{})
+	s, err := session.Open(path, session.Options{Strict: true})
 	if err != nil {
 		return err
 	}

@@ -361,6 +361,10 @@ func (s *scanner) odd(data []byte) error {
 	s.r.info.Notes += notes
 	for e := range part.Entries() {
 		raw, err := part.Raw(e)
+		if errors.Is(err, session.ErrDamaged) {
+			s.r.info.Messages++ // its envelope is whole
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -488,7 +492,10 @@ func slow(path string, k key, now time.Time) (*record, error) {
 		head := head{typ: e.Type, hasID: true, customType: e.CustomType, role: e.Role}
 		l := line{length: e.Len}
 		if e.Type == session.TypeMessage || e.Type == session.TypeSessionInfo || e.CustomType == toolselect.CustomType {
-			if l.data, err = s.Raw(e); err != nil {
+			if l.data, err = s.Raw(e); errors.Is(err, session.ErrDamaged) {
+				i.Messages++
+				continue
+			} else if err != nil {
 				return nil, err
 			}
 			head.stamp = view(l.data).Get("timestamp")

@@ -353,6 +353,9 @@ func (s *searcher) line(data []byte, path string, num int) error {
 	defer part.Close()
 	for e := range part.Entries() {
 		raw, err := part.Raw(e)
+		if errors.Is(err, session.ErrDamaged) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -425,6 +428,9 @@ func (s *searcher) opened(path string) error {
 			return err
 		}
 		raw, err := log.Raw(e)
+		if errors.Is(err, session.ErrDamaged) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

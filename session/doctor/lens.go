@@ -40,7 +40,7 @@ var bom = []byte("\xEF\xBB\xBF")
 
 // open opens a session, through a lens where it must be. The lens is never nil.
 func open(path string) (*session.Session, *lens, error) {
-	s, err := session.Open(path, session.Options{})
+	s, err := session.Open(path, session.Options{Strict: true})
 	if err == nil {
 		return withIDs(path, s)
 	}
@@ -51,7 +51,7 @@ func open(path string) (*session.Session, *lens, error) {
 	if !ok {
 		return nil, &lens{}, err
 	}
-	s, again := session.Open(path, session.Options{FS: l})
+	s, again := session.Open(path, session.Options{FS: l, Strict: true})
 	if again != nil {
 		return nil, &lens{}, err
 	}
@@ -85,7 +85,7 @@ func withIDs(path string, s *session.Session) (*session.Session, *lens, error) {
 	l := &lens{front: int64(i), skip: int64(i + len(h.Raw)), prefix: head, lines: before}
 	l.flaws = []Finding{{Kind: KindNoIDs, Severity: Loss, Reader: Every, Line: before + 1,
 		Text: fmt.Sprintf("the header says version %d, and no record has an id; pi and piweb show none of them. pi writes such files when it forks one of version 1", h.Version), Advice: "repair it: the records become one branch"}}
-	old, err := session.Open(path, session.Options{FS: l})
+	old, err := session.Open(path, session.Options{FS: l, Strict: true})
 	if err != nil || old.Len() == 0 {
 		return s, &lens{}, nil
 	}
@@ -117,7 +117,7 @@ func grind(path string) (*lens, bool) {
 	if l.marks = l.skip; l.skip > 0 {
 		l.flaws = append(l.flaws, Finding{Kind: KindBOM, Severity: Loss, Reader: Every, Line: 1, Text: "the file begins with a byte order mark; pi and piweb refuse it",
 			Advice: "repair it, or remove the first three bytes"})
-		if s, err := session.Open(path, session.Options{FS: l}); err == nil {
+		if s, err := session.Open(path, session.Options{FS: l, Strict: true}); err == nil {
 			_ = s.Close()
 			return l, true
 		}
