@@ -213,6 +213,9 @@ func (l *Loop) execute(ctx context.Context, t Tool, call *tool.Call) (r tool.Res
 	if ctx.Err() != nil {
 		return tool.Error("Not run: the run was aborted.")
 	}
+	if l.cfg.Outputs != nil {
+		defer l.keepOutput(call)()
+	}
 	r, err := l.runTool(ctx, t, call)
 	if err != nil {
 		r = tool.Error(err.Error())
@@ -228,6 +231,9 @@ func (l *Loop) execute(ctx context.Context, t Tool, call *tool.Call) (r tool.Res
 		if r, err = gate(ctx, call, r); err != nil {
 			r = tool.Error(err.Error())
 		}
+	}
+	if l.cfg.Outputs != nil {
+		r = spillResult(l.cfg.Outputs, call, r)
 	}
 	if r.Content == nil {
 		r.Content = message.Content{}

@@ -23,6 +23,7 @@ type Config struct {
 	Tools      []Tool              // in the order of their declaration
 	Gates      Gates
 	Hooks      []Hooks // of extensions, in the order of their loading
+	Outputs    Outputs // keeps what a model is shown a part of; nil for nothing
 	Ledger     *policy.Ledger
 
 	Thinking    string // thinking level for requests, "off" for none

@@ -289,7 +289,7 @@ func TestBashSink(t *testing.T) {
 	}{
 		{"named", &keeper{path: "/store/3.bash.log", name: "artifact://3"}, "/store/3.bash.log", "whole output: artifact://3]"},
 		{"with a path", &keeper{path: "/store/x"}, "/store/x", "whole output: /store/x]"},
-		{"silent", &keeper{}, "", "the rest is kept with the session]"},
+		{"silent", &keeper{}, "", "the rest is not kept]"},
 		{"broken", &keeper{path: "/store/x", err: errors.New("disk is gone")}, "", "could not be kept: disk is gone]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

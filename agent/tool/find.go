@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -35,6 +36,7 @@ type findArgs struct {
 type findDetails struct {
 	ResultLimitReached int         `json:"resultLimitReached,omitempty"` // results
 	Truncation         *Truncation `json:"truncation,omitempty"`
+	FullOutputPath     string      `json:"fullOutputPath,omitempty"`
 }
 
 // Run searches.
@@ -51,20 +53,21 @@ func (t *Find) Run(ctx context.Context, call *Call) (Result, error) {
 	if err != nil {
 		return Error(fmt.Sprintf("Cannot use the glob %q: %v.", args.Pattern, err)), nil
 	}
-	answer := findAnswer{limit: limitOf(args.Limit, findDefaultLimit, findMaxLimit)}
+	answer := findAnswer{whole: call.Output(), limit: limitOf(args.Limit, findDefaultLimit, findMaxLimit)}
 	if err := answer.search(ctx, path, glob.smartCase(), t.opts); err != nil {
 		if ctx.Err() != nil {
 			return Error(fmt.Sprintf("Searching %s was stopped before it was done.", args.Path)), nil
 		}
 		return Error(fmt.Sprintf("Cannot search %s: %s", args.Path, explainSearch(err, path))), nil
 	}
-	return answer.result()
+	return answer.result(call)
 }
 
 // findAnswer gathers what is shown.
 type findAnswer struct {
 	limit      int             // results
 	text       strings.Builder // results, up to the first that no longer fits
+	whole      io.Writer       // all results
 	total      size            // of all results
 	more       bool            // there are results beyond the limit
 	unreadable unreadable
@@ -103,6 +106,7 @@ func (a *findAnswer) add(e ignore.Entry) {
 	if a.total.lines > 0 {
 		name = "\n" + name
 	}
+	_, _ = io.WriteString(a.whole, name) // its failure is told by wholeOutput
 	if a.text.Len() < headKeep {
 		a.text.WriteString(name)
 	}
@@ -110,7 +114,7 @@ func (a *findAnswer) add(e ignore.Entry) {
 	a.total.bytes += len(name)
 }
 
-func (a *findAnswer) result() (Result, error) {
+func (a *findAnswer) result(call *Call) (Result, error) {
 	var details findDetails
 	var notes []string
 	text := "(nothing found)"
@@ -125,6 +129,7 @@ func (a *findAnswer) result() (Result, error) {
 		if shown.Truncated {
 			details.Truncation = &shown
 			notes = append(notes, fmt.Sprintf("Cut after %s: %s is the most at once", plural(shown.OutputLines, "result"), formatSize(MaxBytes)))
+			details.FullOutputPath, notes = wholeOutput(call, notes)
 		}
 	}
 	return notedResult(text, append(notes, a.unreadable.notes()...), details, details != findDetails{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,6 +51,7 @@ type grepDetails struct {
 	MatchLimitReached int         `json:"matchLimitReached,omitempty"` // matches
 	Truncation        *Truncation `json:"truncation,omitempty"`
 	LinesTruncated    bool        `json:"linesTruncated,omitempty"`
+	FullOutputPath    string      `json:"fullOutputPath,omitempty"`
 }
 
 // Run searches.
@@ -83,7 +85,7 @@ func (t *Grep) Run(ctx context.Context, call *Call) (Result, error) {
 	}
 
 	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
-	answer := &grepAnswer{search: s}
+	answer := &grepAnswer{search: s, whole: call.Output()}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -98,7 +100,7 @@ func (t *Grep) Run(ctx context.Context, call *Call) (Result, error) {
 		}
 		return Error(fmt.Sprintf("Cannot search %s: %s", args.Path, explainSearch(err, path))), nil
 	}
-	return answer.result()
+	return answer.result(call)
 }
 
 // limitOf is the limit that a call asks for. There is none below one: no result
@@ -114,6 +116,7 @@ func limitOf(asked *float64, unasked, most int) int {
 type grepAnswer struct {
 	search
 	text       strings.Builder // rows, up to the first that no longer fits
+	whole      io.Writer       // all rows
 	total      size            // of all rows, also those not kept
 	matches    int
 	more       bool // there are matches beyond the limit
@@ -254,21 +257,17 @@ func (a *grepAnswer) show(name string, r row) {
 	a.total.lines++
 	a.total.bytes += len(name) + len(number) + len(":: ") + r.bytes
 	a.cut = a.cut || r.cut
-	if a.text.Len() >= headKeep {
-		return
-	}
+	line := fmt.Sprintf("%s%c%s%c %s", name, mark, number, mark, r.text)
 	if a.total.lines > 1 {
-		a.text.WriteByte('\n')
+		line = "\n" + line
 	}
-	a.text.WriteString(name)
-	a.text.WriteByte(mark)
-	a.text.WriteString(number)
-	a.text.WriteByte(mark)
-	a.text.WriteByte(' ')
-	a.text.WriteString(r.text)
+	_, _ = io.WriteString(a.whole, line) // its failure is told by wholeOutput
+	if a.text.Len() < headKeep {
+		a.text.WriteString(line)
+	}
 }
 
-func (a *grepAnswer) result() (Result, error) {
+func (a *grepAnswer) result(call *Call) (Result, error) {
 	var details grepDetails
 	var notes []string
 	text := "(no matches)"
@@ -286,6 +285,7 @@ func (a *grepAnswer) result() (Result, error) {
 		if shown.Truncated {
 			details.Truncation = &shown
 			notes = append(notes, fmt.Sprintf("Cut after %s: %s is the most at once", plural(shown.OutputLines, "line"), formatSize(MaxBytes)))
+			details.FullOutputPath, notes = wholeOutput(call, notes)
 		}
 		if a.cut {
 			details.LinesTruncated = true

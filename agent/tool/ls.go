@@ -46,6 +46,7 @@ type lsArgs struct {
 type lsDetails struct {
 	EntryLimitReached int         `json:"entryLimitReached,omitempty"` // entries
 	Truncation        *Truncation `json:"truncation,omitempty"`
+	FullOutputPath    string      `json:"fullOutputPath,omitempty"`
 }
 
 // Run lists the folder.
@@ -73,10 +74,10 @@ func (t *Ls) Run(ctx context.Context, call *Call) (Result, error) {
 	if len(list.names) == 0 {
 		return Text("(the folder is empty)"), nil
 	}
-	return lsResult(list, limit)
+	return lsResult(call, list, limit)
 }
 
-func lsResult(list listing, limit int) (Result, error) {
+func lsResult(call *Call, list listing, limit int) (Result, error) {
 	text := strings.Join(list.names, "\n")
 	// The number of lines is bounded by the limit on entries already.
 	shown := cutter{noLineLimit, MaxBytes}.head(text, sizeOf(text))
@@ -89,6 +90,8 @@ func lsResult(list listing, limit int) (Result, error) {
 	if shown.Truncated {
 		details.Truncation = &shown
 		notes = append(notes, fmt.Sprintf("Cut after %d names: %s is the most at once", shown.OutputLines, formatSize(MaxBytes)))
+		_, _ = io.WriteString(call.Output(), text) // its failure is told by wholeOutput
+		details.FullOutputPath, notes = wholeOutput(call, notes)
 	}
 	if len(notes) == 0 {
 		return Text(text), nil

@@ -62,6 +62,9 @@ func (t *Read) Run(ctx context.Context, call *Call) (Result, error) {
 	if args.Path == "" {
 		return Error("read: path is empty. Name the file to read."), nil
 	}
+	if call.Links != nil && call.Links.Handles(args.Path) {
+		return readLink(ctx, call, args)
+	}
 	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
 	f, err := openForReading(path)
 	if err != nil {
@@ -79,8 +82,13 @@ func (t *Read) Run(ctx context.Context, call *Call) (Result, error) {
 		return t.picture(ctx, args.Path, f, start, v)
 	}
 
+	return readLines(ctx, args, io.MultiReader(bytes.NewReader(start), f))
+}
+
+// readLines shows the lines that were asked for.
+func readLines(ctx context.Context, args readArgs, r io.Reader) (Result, error) {
 	part := args.lines()
-	found, err := selectLines(ctx, io.MultiReader(bytes.NewReader(start), f), part)
+	found, err := selectLines(ctx, r, part)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Error(fmt.Sprintf("Reading %s was stopped before it was done.", args.Path)), nil

@@ -103,7 +103,7 @@ func TestLimitAcrossFiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := rapid.SliceOfN(rapid.StringMatching(`([xy]\n){0,12}`), 1, 5).Draw(t, "files")
 		s := search{matcher: &lineMatcher{text: []byte("x")}, context: rapid.IntRange(0, 2).Draw(t, "context"), limit: rapid.IntRange(1, 9).Draw(t, "limit")}
-		answer := &grepAnswer{search: s}
+		answer := &grepAnswer{whole: io.Discard, search: s}
 		left, more := s.limit, false
 		var want []string
 		for _, text := range files {
@@ -117,7 +117,7 @@ func TestLimitAcrossFiles(t *testing.T) {
 			}
 			// Within the limit, the plain way for this file alone.
 			alone := naiveScan(text, regexp.MustCompile("x"), s.context, left)
-			one := &grepAnswer{search: search{context: s.context, limit: left}}
+			one := &grepAnswer{whole: io.Discard, search: search{context: s.context, limit: left}}
 			one.add("f", alone)
 			if one.text.Len() > 0 {
 				want = append(want, one.text.String())

@@ -16,6 +16,10 @@ type Located interface {
 	Location() (path, name string)
 }
 
+// A Call.Sink may also have the methods Keep() — the output is shown in part, so
+// the whole of it is wanted — and Failure() error, why it could not be kept, and
+// Partial() int64, how much of it is kept where that is not all, in bytes.
+
 // maxSpillBytes is how much of one output goes to a temporary file, in bytes.
 // The rest is only counted, so that an endless output does not fill the disk.
 const maxSpillBytes = 1 << 30
@@ -51,6 +55,9 @@ func (s *spill) write(piece []byte) {
 
 // keep makes the temporary file, unless a sink has it all already.
 func (s *spill) keep() {
+	if k, ok := s.sink.(interface{ Keep() }); ok {
+		k.Keep()
+	}
 	if s.sink != nil || s.file != nil || s.err != nil {
 		return
 	}
@@ -75,8 +82,14 @@ func (s *spill) toFile(piece []byte) {
 	s.err = err
 }
 
-// close ends the temporary file, which stays: the model may look at it later.
+// close ends what is kept, so that it can be asked where it is. A temporary file
+// stays: the model may look at it later.
 func (s *spill) close() {
+	if c, ok := s.sink.(io.Closer); ok {
+		if err := c.Close(); err != nil && s.err == nil {
+			s.err = err
+		}
+	}
 	if s.file == nil {
 		return
 	}
@@ -93,13 +106,7 @@ func (s *spill) where(total int) (path, words string) {
 		return s.path, fmt.Sprintf("the whole output could not be kept: %s", reason(s.err))
 	}
 	if located, ok := s.sink.(Located); ok {
-		path, name := located.Location()
-		if name == "" {
-			name = path
-		}
-		if name != "" {
-			return path, "whole output: " + name
-		}
+		return whereKept(located)
 	}
 	switch {
 	case s.sink != nil:
@@ -108,4 +115,23 @@ func (s *spill) where(total int) (path, words string) {
 		return s.path, fmt.Sprintf("first %s of the output: %s", formatSize(s.written), s.path)
 	}
 	return s.path, "whole output: " + s.path
+}
+
+// whereKept says where a sink has the whole output.
+func whereKept(sink Located) (path, words string) {
+	path, name := sink.Location()
+	if name == "" {
+		name = path
+	}
+	if name == "" {
+		words = "the rest is not kept"
+		if f, ok := sink.(interface{ Failure() error }); ok && f.Failure() != nil {
+			words = "the whole output could not be kept: " + reason(f.Failure())
+		}
+		return "", words
+	}
+	if p, ok := sink.(interface{ Partial() int64 }); ok && p.Partial() > 0 {
+		return path, fmt.Sprintf("beginning and end of the output, %s: %s", formatSize(int(p.Partial())), name)
+	}
+	return path, "whole output: " + name
 }

@@ -25,6 +25,19 @@ type Call struct {
 
 	// Sink, if not nil, takes the whole of a long output while it streams.
 	Sink io.Writer
+
+	// Links, if not nil, opens what URLs of the session name, such as
+	// artifact://3.
+	Links Links
+}
+
+// Links opens URLs that stand for what a session keeps beside its file.
+type Links interface {
+	// Handles tells whether a name is such a URL, by its letters alone.
+	Handles(name string) bool
+	// OpenURL opens it for reading. An extracted one is a small answer that was
+	// taken out of something larger, and is shown whole or not at all.
+	OpenURL(ctx context.Context, url string) (body io.ReadCloser, extracted bool, err error)
 }
 
 // Output is where a tool writes the whole of an output that may be long. It is
