@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/piweb-go/piweb/artifact"
 	"github.com/piweb-go/piweb/session"
 )
 
@@ -14,7 +15,7 @@ import (
 // outputs, attachments) is added in this function and nowhere else; those of the
 // program that embeds piweb come last.
 func (h *host) companions(cfg Config) []session.Companion {
-	var list []session.Companion
+	list := []session.Companion{artifact.Companion{}}
 	return append(list, slices.DeleteFunc(slices.Clone(cfg.Companions), func(c session.Companion) bool { return c == nil })...)
 }
 
@@ -56,6 +57,9 @@ func (r *Runtime) purge(list []session.Trashed) (gone []session.Trashed, err err
 	for _, t := range list {
 		if err := session.Purge(t, r.companions, r.session); err != nil {
 			return gone, err
+		}
+		if err := artifact.Purged(t.Place); err != nil {
+			return append(gone, t), err
 		}
 		gone = append(gone, t)
 	}

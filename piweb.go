@@ -101,6 +101,7 @@ func New(cfg Config) (*Runtime, error) {
 		IdleTimeout: cfg.IdleTimeout,
 		AgentDir:    h.agentDir,
 		Gates:       cfg.Gates,
+		Outputs:     keepOutputs,
 		MaxTurns:    cfg.MaxTurns,
 		Ask:         cfg.Ask,
 	})

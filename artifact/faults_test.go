@@ -10,7 +10,12 @@ import (
 	"github.com/piweb-go/piweb/internal/durable"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if file := os.Getenv(saverEnv); file != "" {
+		os.Exit(saver(file))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // faults is a file system that fails one kind of call, after some that succeed. A
 // write that fails arrives by half.

@@ -61,6 +61,8 @@ type Options struct {
 	IdleTimeout time.Duration
 	Gates       agent.Gates
 	AgentDir    string // told to extensions
-	MaxTurns    int
-	Ask         func(ctx context.Context, callID, reason string) (bool, error)
+	// Outputs keeps whole outputs of tools beside a session's file; nil for nothing.
+	Outputs  func(sessionFile string) agent.Outputs
+	MaxTurns int
+	Ask      func(ctx context.Context, callID, reason string) (bool, error)
 }
