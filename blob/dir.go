@@ -273,6 +273,51 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	}
 }
 
+// Names is Namer.Names. It does not look at the files themselves.
+func (d *Dir) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		f, err := os.Open(d.path)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				yield("", &Error{Op: "list", Key: prefix, Err: err})
+			}
+			return
+		}
+		defer f.Close()
+		for {
+			if err := context.Cause(ctx); err != nil {
+				yield("", &Error{Op: "list", Key: prefix, Err: err})
+				return
+			}
+			names, err := f.Readdirnames(4096)
+			for _, name := range names {
+				if strings.HasPrefix(name, prefix) && CheckKey(name) == nil && !yield(name, nil) {
+					return
+				}
+			}
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield("", &Error{Op: "list", Key: prefix, Err: err})
+				return
+			}
+		}
+	}
+}
+
+// Changed is Namer.Changed.
+func (d *Dir) Changed() (time.Time, error) {
+	info, err := d.fs.Stat(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, &Error{Op: "list", Err: err}
+	}
+	return info.ModTime(), nil
+}
+
 // Path is Local.Path.
 func (d *Dir) Path(ctx context.Context, key string) (string, error) {
 	if _, err := d.Stat(ctx, key); err != nil {

@@ -98,6 +98,16 @@ type Presigner interface {
 	Presign(ctx context.Context, key string, d time.Duration) (string, error)
 }
 
+// Namer is a store that lists keys alone faster than it describes objects, and
+// can tell that nothing has changed since.
+type Namer interface {
+	// Names yields the keys that start with prefix, in any order.
+	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
+	// Changed is when a key came or went last, as exactly as the system knows;
+	// the zero time for a store without objects.
+	Changed() (time.Time, error)
+}
+
 // MaxKey is the length of the longest key in bytes.
 const MaxKey = 200
 

@@ -62,6 +62,8 @@ var rooms = []room{
 	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "artifact", "whole outputs beside the session; artifact:// and agent://", []string{"session", "internal/confine", "internal/durable"}, []string{gjson}},
 	{"data", "blob", "bytes by key or by hash: the store and its folder, content references", []string{"internal/confine", "internal/durable"}, nil},
+	{"data", "attachment/handle", "what the author of a tool needs of attachments", nil, nil},
+	{"data", "attachment", "ids, descriptors, grants, signed addresses, markers, ownership, the handle of tools", []string{"attachment/handle", "blob", "message", "session", "internal/durable", "internal/signed"}, []string{gjson}},
 	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
 	{"data", "media", "pictures: admit, bound, describe, place in a request", []string{"message"}, []string{mimetype, ximage}},
 	{"data", "resource", "context files, skills, templates, profiles on disk", []string{"toolselect", "internal/confine", "internal/frontmatter", "internal/ignore"}, []string{xtext, doublestar}},

@@ -81,3 +81,13 @@ func create(fsys durable.FS, path string) error {
 	}
 	return fsys.SyncDir(dir)
 }
+
+// Secret is the secret of a file that signs, for a program of ours that is started
+// to sign as we do. The file is made where there is none.
+func Secret(fsys durable.FS, path string) (string, error) {
+	k, err := Load(fsys, path)
+	if err != nil {
+		return "", err
+	}
+	return string(k.secrets[0]), nil
+}
