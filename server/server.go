@@ -63,6 +63,7 @@ type Server struct {
 	cookie   string // the secret of signed-in browsers
 	feeds    *feeds
 	index    *index
+	stores   stores
 	page     *page
 	routes   router
 	streams  atomic.Int64
@@ -128,6 +129,10 @@ func (s *Server) addRoutes() {
 	rt.add("PUT", "sessions/:id/tools", s.setTools)
 	rt.add("DELETE", "sessions/:id/tools", s.clearTools)
 	rt.add("GET", "sessions/:id/policy", s.getPolicy)
+	rt.add("GET", "sessions/:id/artifacts", s.listOutputs)
+	rt.add("GET", "sessions/:id/artifacts/page", s.pageOutput)
+	rt.add("GET", "sessions/:id/artifacts/search", s.searchOutput)
+	rt.add("GET", "sessions/:id/artifacts/raw", s.rawOutput)
 	rt.add("GET", "sessions/:id/heads/:sha256", s.getHead)
 	if s.cfg.Demo != nil {
 		rt.add("POST", "demo", s.makeDemo)
