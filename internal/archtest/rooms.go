@@ -36,6 +36,7 @@ const (
 	mimetype   = "github.com/gabriel-vasile/mimetype"
 	ximage     = "golang.org/x/image"
 	yaml       = "go.yaml.in/yaml/v3"
+	fzf        = "github.com/junegunn/fzf"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -81,6 +82,7 @@ var rooms = []room{
 	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp}},
 
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
+	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{fzf, xtext}},
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Resolve says where name leads: the path below the root without links, and what
@@ -49,6 +50,9 @@ func (r *Root) OpenFolder(rel string) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
+		return nil, r.fail("open", rel, cause(err))
+	}
+	if f, err = plainFile(f, filepath.Join(r.real, rel)); err != nil {
 		return nil, r.fail("open", rel, cause(err))
 	}
 	return f, nil

@@ -351,3 +351,22 @@ func (f *Folder) push(chain **source, file string, fold bool) {
 		*chain = &source{list: l, base: len(f.prefix), next: *chain}
 	}
 }
+
+// EnterListed is Enter for a folder whose entries the caller has read: find gives
+// the type bits of an entry, and whether there is one of that name.
+func (f *Folder) EnterListed(name string, find func(name string) (fs.FileMode, bool)) *Folder {
+	return f.enterListed(name, find)
+}
+
+// Folder is the folder at rel below the root, with the rules in force in it, be it
+// ignored or not.
+func (r *Rules) Folder(rel string) *Folder {
+	at, done := r.root, 0
+	for done < len(rel) {
+		name, _, _ := strings.Cut(rel[done:], "/")
+		done += len(name)
+		at = r.folder(at, rel[:done], name)
+		done++
+	}
+	return at
+}
