@@ -17,6 +17,7 @@ import (
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/anthropic"
+	"github.com/piweb-go/piweb/agent/model/google"
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/agent/model/openai"
 	"github.com/spf13/cobra"
@@ -88,7 +89,13 @@ func (a *app) runtime() (*piweb.Runtime, error) {
 
 // providers are the wires that this program speaks.
 func providers() model.Registry {
-	return model.Registry{offline.API: offline.New, openai.API: openai.New, anthropic.API: anthropic.New}
+	return model.Registry{
+		offline.API:         offline.New,
+		openai.API:          openai.New,
+		openai.ResponsesAPI: openai.NewResponses,
+		anthropic.API:       anthropic.New,
+		google.API:          google.New,
+	}
 }
 
 // withRuntime runs a command that needs the library.

@@ -20,6 +20,7 @@ func TestProvidersLinkOnlyTheirOwn(t *testing.T) {
 		{"./agent/model/offline", nil},
 		{"./agent/model/openai", []string{openaiGo}},
 		{"./agent/model/anthropic", []string{anthropicGo}},
+		{"./agent/model/google", nil},
 	} {
 		var linked []string
 		for _, p := range list(t, "-deps", c.pkg) {

@@ -76,8 +76,9 @@ var rooms = []room{
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"message", "agent", "agent/model"}, []string{gjson}},
-	{"engine", "agent/model/openai", "OpenAI-compatible chat completions", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{openaiGo, gjson}},
+	{"engine", "agent/model/openai", "OpenAI: chat completions, which many servers copy, and Responses", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{openaiGo, gjson}},
 	{"engine", "agent/model/anthropic", "Anthropic's Messages", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{anthropicGo, gjson}},
+	{"engine", "agent/model/google", "Google's Gemini", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{gjson}},
 	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
 	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp}},
 
@@ -89,7 +90,8 @@ var rooms = []room{
 		[]string{"message", "artifact", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "artifact", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire"}, nil},
-	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic", "agent/model/offline", "wrapper"}, []string{cobra}},
+	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
+		"agent/model/google", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

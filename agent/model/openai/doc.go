@@ -1,5 +1,6 @@
-// Package openai speaks the chat completions wire of OpenAI and of the many
-// servers that copy it, under the API name "openai-completions".
+// Package openai speaks the two wires of OpenAI: chat completions, which many
+// servers copy, under the API name "openai-completions" ([New]), and Responses
+// under "openai-responses" ([NewResponses]).
 //
 // It turns an [agent.Request] into one streaming request and the events back
 // into deltas. What it may not do is add: the head goes out as exactly the bytes

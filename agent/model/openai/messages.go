@@ -11,16 +11,11 @@ import (
 	"github.com/piweb-go/piweb/message"
 )
 
-// The only words of our own that a provider can see. Each stands where something
-// cannot be sent as it is. The first one is fixed by spec/media-memory.md §1.5.
-var (
-	//go:embed prose/attached.md
-	proseAttached string
-	//go:embed prose/attached-label.md
-	proseAttachedLabel string
-	//go:embed prose/bridge.md
-	proseBridge string
-)
+// proseBridge stands between a result and a user message for servers that want an
+// answer there.
+//
+//go:embed prose/bridge.md
+var proseBridge string
 
 // conversation collects the messages of a request. Pictures of tool results wait
 // until the run of results ends, because the wire wants the results of one turn
@@ -188,11 +183,10 @@ func (v *conversation) flush() {
 	if len(v.lifted) == 0 {
 		return
 	}
-	parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(wire.Line(proseAttached))}
+	parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(wire.Attached())}
 	for _, l := range v.lifted {
 		if len(v.lifted) > 1 {
-			label := strings.NewReplacer("{tool}", l.tool, "{id}", l.id).Replace(wire.Line(proseAttachedLabel))
-			parts = append(parts, openai.TextContentPart(wire.Valid(label)))
+			parts = append(parts, openai.TextContentPart(wire.AttachedLabel(l.tool, l.id)))
 		}
 		parts = append(parts, picturePart(l.picture))
 	}

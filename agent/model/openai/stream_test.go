@@ -21,14 +21,7 @@ import (
 // against opens a model at a server that answers with handle.
 func against(t *testing.T, handle http.HandlerFunc, change func(*model.Spec)) *client {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // before that, a server does not see its client leave
-		handle(w, r)
-	}))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
+	server := serve(t, handle)
 	spec := model.Spec{
 		Info:    agent.ModelInfo{API: API, Provider: "here", ID: "m"},
 		BaseURL: server.URL + "/v1", APIKey: secretKey, Client: server.Client(),
@@ -41,6 +34,19 @@ func against(t *testing.T, handle http.HandlerFunc, change func(*model.Spec)) *c
 		t.Fatal(err)
 	}
 	return m.(*client)
+}
+
+func serve(t *testing.T, handle http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // before that, a server does not see its client leave
+		handle(w, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server
 }
 
 // streaming answers with the lines of an event stream; a line without "data:" gets

@@ -18,6 +18,11 @@ var (
 	proseOnlyPicture string
 	//go:embed prose/no-output.md
 	proseNoOutput string
+
+	//go:embed prose/attached.md
+	proseAttached string // fixed by spec/media-memory.md §1.5
+	//go:embed prose/attached-label.md
+	proseAttachedLabel string
 )
 
 // Line is an embedded text without the end of its file.
@@ -30,6 +35,15 @@ func NoOutput(pictures int) string {
 		return Line(proseOnlyPicture)
 	}
 	return Line(proseNoOutput)
+}
+
+// Attached goes before the pictures of tool results on a wire whose results take
+// none.
+func Attached() string { return Line(proseAttached) }
+
+// AttachedLabel goes before each picture where several calls gave some.
+func AttachedLabel(tool, id string) string {
+	return Valid(strings.NewReplacer("{tool}", tool, "{id}", id).Replace(Line(proseAttachedLabel)))
 }
 
 // Instead is the text that stands for a picture that cannot be sent, or "". seeing
