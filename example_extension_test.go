@@ -67,7 +67,7 @@ func ExampleConfig_extensions() {
 		Providers:  model.Registry{offline.API: offline.New},
 		Extensions: []agent.Factory{station},
 		// Who is asked: here nobody, so the answer is no.
-		Ask: func(_ context.Context, callID, reason string) (bool, error) { return false, nil },
+		Ask: func(context.Context, agent.Question) (bool, error) { return false, nil },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -64,8 +64,12 @@ type Config struct {
 	Extensions []agent.Factory
 	// Gates judge tool calls, besides the policy.
 	Gates agent.Gates
-	// Ask waits for a person's answer to a call that a gate wants asked.
-	Ask func(ctx context.Context, callID, reason string) (bool, error)
+	// Ask decides on calls that a gate wants asked, in place of those who listen
+	// to the session.
+	Ask func(ctx context.Context, q agent.Question) (bool, error)
+	// AskTimeout is how long such a call waits while nobody is there who could
+	// answer; 0 for two minutes.
+	AskTimeout time.Duration
 	// MaxTurns ends a prompt that goes on and on; 0 for no limit.
 	MaxTurns int
 	// Companions follow a session where it goes: copied by a fork, moved with it,
@@ -104,6 +108,7 @@ func New(cfg Config) (*Runtime, error) {
 		Outputs:     keepOutputs,
 		MaxTurns:    cfg.MaxTurns,
 		Ask:         cfg.Ask,
+		AskTimeout:  cfg.AskTimeout,
 	})
 	return &Runtime{host: h, registry: r, session: cfg.Session, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}, nil
 }

@@ -31,10 +31,10 @@ type pending struct {
 
 // calls runs the calls of an answer and records their results in the order of
 // the calls. Every call gets a result, whatever happens.
-func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []message.Message, terminate bool, err error) {
+func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []message.Message, ids []session.ID, terminate bool, err error) {
 	blocks := answer.Content.ToolCalls()
 	if len(blocks) == 0 {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	batch := make([]*pending, len(blocks))
 	sequential := false
@@ -59,14 +59,13 @@ func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []
 		results = append(results, m)
 		terminate = terminate && p.result.Terminate
 	}
-	ids, err := l.cfg.Transcript.Append(payloads...)
-	if err != nil {
-		return nil, false, err
+	if ids, err = l.cfg.Transcript.Append(payloads...); err != nil {
+		return nil, nil, false, err
 	}
 	for i, m := range results {
 		l.tellRecorded(m, ids[i])
 	}
-	return results, terminate, nil
+	return results, ids, terminate, nil
 }
 
 // refuse answers a call that must not run: the answer is broken off, the tool is
@@ -141,8 +140,7 @@ func (l *Loop) judge(ctx context.Context, gate Gate, call *tool.Call) string {
 		if l.cfg.Ask == nil {
 			return v.Reason + " (and nobody is there to ask)"
 		}
-		l.cfg.Emit(Event{Type: ToolAsk, ToolCallID: call.ID, ToolName: call.Name, Args: call.Arguments, Reason: v.Reason})
-		allowed, err := l.cfg.Ask(ctx, call.ID, v.Reason)
+		allowed, err := l.cfg.Ask(ctx, Question{CallID: call.ID, Tool: call.Name, Arguments: call.Arguments, Reason: v.Reason})
 		if err != nil {
 			return v.Reason + ": " + err.Error()
 		}

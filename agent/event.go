@@ -26,6 +26,13 @@ const (
 	TurnEnd      EventType = "turn_end"
 	AgentEnd     EventType = "agent_end"
 	AgentSettled EventType = "agent_settled"
+
+	AutoRetryStart  EventType = "auto_retry_start"
+	AutoRetryEnd    EventType = "auto_retry_end"
+	CompactionStart EventType = "compaction_start"
+	CompactionEnd   EventType = "compaction_end"
+	SummaryRetry    EventType = "summarization_retry_scheduled"
+	QueueUpdate     EventType = "queue_update"
 )
 
 // Event tells what happened. Which fields are set depends on the type.
@@ -43,13 +50,39 @@ type Event struct {
 	Partial    *EventResult    `json:"partialResult,omitempty"`
 	Result     *EventResult    `json:"result,omitempty"`
 	IsError    bool            `json:"isError,omitempty"`
-	Reason     string          `json:"reason,omitempty"` // tool_execution_ask
+	Reason     string          `json:"reason,omitempty"` // tool_execution_ask; compaction_*: a [CompactionReason]
 
 	ToolResults []message.Message `json:"toolResults,omitempty"` // turn_end
 
-	WillRetry *bool  `json:"willRetry,omitempty"` // agent_end
-	Aborted   *bool  `json:"aborted,omitempty"`   // agent_settled
+	WillRetry *bool  `json:"willRetry,omitempty"` // agent_end, compaction_end
+	Aborted   *bool  `json:"aborted,omitempty"`   // agent_settled, compaction_end
 	Error     string `json:"error,omitempty"`     // agent_end: why the run broke off
+
+	AskID        string      `json:"askId,omitempty"`        // tool_execution_ask: what an answer names
+	Attempt      int         `json:"attempt,omitempty"`      // of a retry, from 1
+	MaxAttempts  int         `json:"maxAttempts,omitempty"`  // auto_retry_start
+	DelayMs      int64       `json:"delayMs,omitempty"`      // auto_retry_start: until it is tried again
+	Success      *bool       `json:"success,omitempty"`      // auto_retry_end
+	ErrorMessage string      `json:"errorMessage,omitempty"` // why it is tried again, or why it failed
+	Compacted    *Compaction `json:"compaction,omitempty"`   // compaction_end, if it was done
+
+	*Waiting // queue_update
+}
+
+// Waiting lists messages that wait for a run.
+type Waiting struct {
+	Steering []string `json:"steering"`
+	FollowUp []string `json:"followUp"`
+}
+
+// Compaction is a finished compaction as clients see it. Sizes are in tokens,
+// estimated.
+type Compaction struct {
+	Summary          string         `json:"summary"`
+	FirstKeptEntryID session.ID     `json:"firstKeptEntryId"`
+	TokensBefore     int64          `json:"tokensBefore"`
+	TokensAfter      int64          `json:"estimatedTokensAfter"`
+	Usage            *message.Usage `json:"usage,omitempty"`
 }
 
 // EventResult is a tool's result as clients see it.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -34,16 +33,22 @@ type Config struct {
 	// Emit is told of every event, one at a time, in order. It must not block
 	// for long: the run waits for it.
 	Emit func(Event)
-	// Ask, if not nil, waits for a person's answer to an asked call. Without it
-	// an asked call is blocked.
-	Ask func(ctx context.Context, callID, reason string) (allowed bool, err error)
+	// Ask, if not nil, tells people of an asked call and waits for an answer.
+	// Without it an asked call is blocked.
+	Ask func(ctx context.Context, q Question) (allowed bool, err error)
 	// MaxTurns ends a run that goes on and on; 0 for no limit.
 	MaxTurns int
 	// AbandonAfter is how long a tool may go on after its run was aborted; 0 for 5
 	// seconds. The built-in ones end long before. One of an extension that does not
 	// listen must not keep the session, or the program's end, from going on.
 	AbandonAfter time.Duration
-	Now          func() time.Time // nil for time.Now
+
+	Queue     Queue     // what is said while a run is on; nil for none
+	Retry     Retry     // of requests that failed for a moment
+	Compactor Compactor // nil sums nothing up
+
+	Now   func() time.Time                           // nil for time.Now
+	Sleep func(context.Context, time.Duration) error // nil for the clock's
 }
 
 // Loop runs prompts of one session, one at a time.
@@ -67,6 +72,12 @@ func NewLoop(cfg Config) (*Loop, error) {
 	}
 	if cfg.Emit == nil {
 		cfg.Emit = func(Event) {}
+	}
+	if cfg.Queue == nil {
+		cfg.Queue = noQueue{}
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = sleep
 	}
 	l := &Loop{cfg: cfg, tools: map[string]Tool{}}
 	for _, t := range cfg.Tools {
@@ -166,85 +177,10 @@ func (l *Loop) declaration(declared *message.Replay) *message.System {
 	return sys
 }
 
-// ErrTooManyTurns says that a run came to its limit of turns.
-var ErrTooManyTurns = errors.New("the run came to its limit of turns")
-
-// Run runs an accepted prompt to its end. The answer may be a failure of the
-// provider: that is recorded and told like any answer. The error is for what
-// could not be recorded or told at all. Cancelling ctx aborts the run; what was
-// answered so far is kept, and every open call gets a result.
-func (l *Loop) Run(ctx context.Context, prompt Accepted) error {
-	l.cfg.Emit(Event{Type: AgentStart})
-	err := l.turns(ctx, prompt)
-	no, aborted := false, ctx.Err() != nil
-	end := Event{Type: AgentEnd, WillRetry: &no}
-	if err != nil {
-		end.Error = err.Error()
-	}
-	l.cfg.Emit(end)
-	l.cfg.Emit(Event{Type: AgentSettled, Aborted: &aborted})
-	return err
-}
-
-func (l *Loop) turns(ctx context.Context, prompt Accepted) error {
-	for turn := 0; ; turn++ {
-		if l.cfg.MaxTurns > 0 && turn >= l.cfg.MaxTurns {
-			return fmt.Errorf("%w (%d)", ErrTooManyTurns, l.cfg.MaxTurns)
-		}
-		l.cfg.Emit(Event{Type: TurnStart})
-		if turn == 0 {
-			for i, m := range prompt.messages {
-				l.tellRecorded(m, prompt.ids[i])
-			}
-		}
-		more, err := l.turn(ctx)
-		if err != nil || !more {
-			return err
-		}
-	}
-}
-
 // tellRecorded tells of a message that is in the file as a whole.
 func (l *Loop) tellRecorded(m message.Message, id session.ID) {
 	l.cfg.Emit(Event{Type: MessageStart, Message: m})
 	l.cfg.Emit(Event{Type: MessageEnd, Message: m, EntryID: id})
-}
-
-// turn asks once and runs the calls of the answer. more tells whether the model
-// wants to see the results.
-func (l *Loop) turn(ctx context.Context) (more bool, err error) {
-	req, err := l.request()
-	if err != nil {
-		return false, err
-	}
-	if err := l.recordReceipt(req); err != nil {
-		return false, err
-	}
-	start := l.cfg.Now()
-	answer := l.ask(ctx, req, start)
-	answer.DurationMs = l.cfg.Now().Sub(start).Milliseconds()
-	ids, err := l.cfg.Transcript.Append(session.Message(answer))
-	if err != nil {
-		return false, err
-	}
-	l.cfg.Emit(Event{Type: MessageEnd, Message: answer, EntryID: ids[0]})
-
-	results, terminate, err := l.calls(ctx, answer)
-	if err != nil {
-		return false, err
-	}
-	failed := answer.StopReason == message.StopError || answer.StopReason == message.StopAborted
-	if ctx.Err() != nil && !failed && len(results) > 0 {
-		// pi ends an aborted batch with an answer that says so.
-		if err := l.recordAbort(); err != nil {
-			return false, err
-		}
-	}
-	if err := l.cfg.Transcript.Sync(); err != nil {
-		return false, err
-	}
-	l.cfg.Emit(Event{Type: TurnEnd, Message: answer, ToolResults: results})
-	return len(results) > 0 && !failed && !terminate && ctx.Err() == nil, nil
 }
 
 // Request builds what the next turn would send, without sending it.
@@ -275,8 +211,9 @@ func (l *Loop) recordReceipt(req Request) error {
 	return nil
 }
 
-// ask streams one answer. The message that it returns has its final state.
-func (l *Loop) ask(ctx context.Context, req Request, start time.Time) *message.Assistant {
+// ask streams one answer. The message that it returns has its final state;
+// failure is why it is no whole answer.
+func (l *Loop) ask(ctx context.Context, req Request, start time.Time) (answer *message.Assistant, failure error) {
 	info := l.cfg.Model.Info()
 	a := newAssembler(info, l.cfg.Thinking, start, l.cfg.Emit)
 	began := false
@@ -288,7 +225,6 @@ func (l *Loop) ask(ctx context.Context, req Request, start time.Time) *message.A
 			l.cfg.Emit(Event{Type: MessageStart, Message: &pending})
 		}
 	}
-	var failure error
 	for d, err := range l.cfg.Model.Stream(ctx, req) {
 		if err != nil {
 			failure = err
@@ -304,7 +240,10 @@ func (l *Loop) ask(ctx context.Context, req Request, start time.Time) *message.A
 		}
 	}
 	begin()
-	return a.finish(ctx, failure)
+	if failure == nil && a.stop == nil {
+		failure = errCut
+	}
+	return a.finish(ctx, failure), failure
 }
 
 func (l *Loop) recordAbort() error {

@@ -376,7 +376,7 @@ func TestGatesKeepTheirOrder(t *testing.T) {
 		name          string
 		tool          string
 		owner, budget Verdict
-		ask           func(context.Context, string, string) (bool, error)
+		ask           func(context.Context, Question) (bool, error)
 		want          []string
 	}{
 		{"all pass", "read", Verdict{}, Verdict{}, nil, []string{"owner", "budget", "tool", "media", "strip", "artifact"}},
@@ -384,8 +384,8 @@ func TestGatesKeepTheirOrder(t *testing.T) {
 		{"owner blocks", "read", Verdict{Block, "not yours"}, Verdict{}, nil, []string{"owner"}},
 		{"budget blocks", "read", Verdict{}, Verdict{Block, "spent"}, nil, []string{"owner", "budget"}},
 		{"asked, nobody there", "read", Verdict{}, Verdict{Ask, "sure?"}, nil, []string{"owner", "budget"}},
-		{"asked, yes", "read", Verdict{}, Verdict{Ask, "sure?"}, func(context.Context, string, string) (bool, error) { return true, nil }, []string{"owner", "budget", "tool", "media", "strip", "artifact"}},
-		{"asked, no", "read", Verdict{}, Verdict{Ask, "sure?"}, func(context.Context, string, string) (bool, error) { return false, nil }, []string{"owner", "budget"}},
+		{"asked, yes", "read", Verdict{}, Verdict{Ask, "sure?"}, func(context.Context, Question) (bool, error) { return true, nil }, []string{"owner", "budget", "tool", "media", "strip", "artifact"}},
+		{"asked, no", "read", Verdict{}, Verdict{Ask, "sure?"}, func(context.Context, Question) (bool, error) { return false, nil }, []string{"owner", "budget"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked = nil

@@ -195,8 +195,6 @@ func (a *assembler) finish(ctx context.Context, err error) *message.Assistant {
 		m.StopReason, m.ErrorMessage = message.StopAborted, "the request was aborted"
 	case err != nil:
 		m.StopReason, m.ErrorMessage = message.StopError, err.Error()
-	case a.stop == nil:
-		m.StopReason, m.ErrorMessage = message.StopError, "the answer broke off before its end"
 	default:
 		m.StopReason, m.RawStopReason = a.stop.Reason, a.stop.RawReason
 		m.ResponseID, m.ResponseModel = a.stop.ResponseID, a.stop.ResponseModel

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/message"
@@ -42,6 +43,14 @@ const (
 type Verdict struct {
 	Decision Decision
 	Reason   string
+}
+
+// Question is a call on which a person decides.
+type Question struct {
+	CallID    string
+	Tool      string
+	Arguments json.RawMessage
+	Reason    string
 }
 
 // Gate judges a call before it runs.

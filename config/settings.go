@@ -38,6 +38,8 @@ type Settings struct {
 	Compaction           Compaction
 	BranchSummary        BranchSummary
 	Retry                Retry
+	SteeringMode         string // "one-at-a-time" (default) or "all"
+	FollowUpMode         string // the same
 
 	// Resources are the lists "skills" and "prompts" of each file, as written:
 	// their paths are relative to where the file lies, so they are not merged.
@@ -198,6 +200,8 @@ func settingsFrom(env Env, layers ...layer) (Settings, []*Problem) {
 	s.DefaultModel = v.text("", "defaultModel")
 	s.DefaultThinkingLevel = ThinkingLevel(v.text(string(ThinkingMedium), "defaultThinkingLevel"))
 	s.SessionDir = v.text("", "sessionDir")
+	s.SteeringMode = v.text("one-at-a-time", "steeringMode")
+	s.FollowUpMode = v.text("one-at-a-time", "followUpMode")
 	s.ShellPath = env.Expand(v.text("", "shellPath"))
 	s.ShellCommandPrefix = v.text("", "shellCommandPrefix")
 	s.Images = Images{AutoResize: v.flag(true, "images", "autoResize"), Block: v.flag(false, "images", "blockImages")}

@@ -22,6 +22,8 @@ func TestSettingsDefaults(t *testing.T) {
 		Compaction:           Compaction{Enabled: true, ReserveTokens: 16384, KeepRecentTokens: 20000, overrides: map[string]compactionOverride{}},
 		BranchSummary:        BranchSummary{ReserveTokens: 16384},
 		Retry:                Retry{Enabled: true, MaxRetries: 3, BaseDelay: 2 * time.Second, MaxAgentDelay: time.Minute, ProviderMaxDelay: time.Minute},
+		SteeringMode:         "one-at-a-time",
+		FollowUpMode:         "one-at-a-time",
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("without files:\n got %+v\nwant %+v", s, want)

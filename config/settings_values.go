@@ -18,6 +18,8 @@ func known() map[string]check {
 		"defaultThinkingLevel":           oneOf(ThinkingLevels()...),
 		"defaultTools":                   isList,
 		"sessionDir":                     isText,
+		"steeringMode":                   oneOf("one-at-a-time", "all"),
+		"followUpMode":                   oneOf("one-at-a-time", "all"),
 		"shellPath":                      isText,
 		"shellCommandPrefix":             isText,
 		"defaultProjectTrust":            oneOf(TrustAsk, TrustAlways, TrustNever),

@@ -250,7 +250,7 @@ func TestRunningRefuses(t *testing.T) {
 	tb := w.open(id, "", "")
 	w.say(id, "for ever")
 	for _, a := range []*ask{
-		w.ask("POST", "/api/sessions/"+id+"/messages", `{"message":"and","streamingBehavior":"steer"}`),
+		w.ask("POST", "/api/sessions/"+id+"/messages", `{"message":"and"}`),
 		w.ask("PUT", "/api/sessions/"+id+"/tools", `{"tools":[]}`), w.ask("DELETE", "/api/sessions/"+id+"/tools"),
 		w.ask("POST", "/api/sessions/"+id+"/models", `{"provider":"rec","modelId":"m2"}`),
 	} {
@@ -442,7 +442,7 @@ func TestHostileIDs(t *testing.T) {
 				}
 				path += "/" + s
 			}
-			body := map[string]string{"messages": `{"message":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
+			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
 			a := w.ask(r.method, path, body)
 			if body == "" || r.method == "GET" || r.method == "DELETE" {
 				a = w.ask(r.method, path)

@@ -60,6 +60,8 @@ type row struct {
 // first row that matches counts.
 var table = []row{
 	{wrapper.ErrRunning, http.StatusConflict, "RUNNING", "The session is still answering. Wait for the end of the turn, or stop it."},
+	{wrapper.ErrQueueFull, http.StatusTooManyRequests, "QUEUE_FULL", ""},
+	{wrapper.ErrNoAsk, http.StatusConflict, "UNKNOWN_EXTENSION_UI", "This question is answered already, or the run that asked it has ended."},
 	{wrapper.ErrChild, http.StatusConflict, "SUBAGENT", "This session is a subagent's: its tools were fixed by its profile when it was started."},
 	{wrapper.ErrEmpty, http.StatusBadRequest, "EMPTY_PROMPT", "The message is empty. Write something to send."},
 	{wrapper.ErrName, http.StatusBadRequest, "INVALID_REQUEST", ""},

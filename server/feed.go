@@ -68,6 +68,7 @@ type feed struct {
 	turn    mark
 	readers map[*reader]struct{}
 	holds   int           // sends that are under way
+	leave   func()        // says that the readers have gone; nil where the session knows of none
 	wake    chan struct{} // closed at the next frame
 	dead    bool
 	reason  [2]string // code and text for the end, where it is known beforehand
@@ -96,6 +97,7 @@ func (f *feed) end(code, text string) {
 	}
 	f.add(f.tr.End(code, text))
 	f.dead = true
+	f.present()
 	if f.pump != nil {
 		f.pump.cancel()
 		f.pump = nil

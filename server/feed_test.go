@@ -52,6 +52,7 @@ func (tp *tape) subscribe(from uint64) events {
 func (tp *tape) running() bool       { tp.mu.Lock(); defer tp.mu.Unlock(); return tp.busy }
 func (tp *tape) closed() bool        { tp.mu.Lock(); defer tp.mu.Unlock(); return tp.ended }
 func (tp *tape) policy() wire.Policy { return wire.Policy{} }
+func (tp *tape) attend() func()      { return func() {} }
 
 type tapeReader struct {
 	tp *tape

@@ -24,7 +24,7 @@ type item struct {
 	UpdatedAt string `json:"updatedAt,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Source    string `json:"source"`
-	Activity  string `json:"activity,omitempty"` // of a live session that does something: working, error
+	Activity  string `json:"activity,omitempty"` // of a live session that does something: awaiting-input, working, error
 	First     string `json:"firstMessage"`
 	Messages  int    `json:"messageCount"`
 	Tools     string `json:"tools"` // what was chosen, in words
@@ -172,6 +172,9 @@ func (t *target) addLive(i *item) {
 		i.Activity = "working"
 	case wrapper.Failed:
 		i.Activity = "error"
+	}
+	if awaitsInput(t.live) {
+		i.Activity = "awaiting-input"
 	}
 	p, _ := t.live.Policy()
 	i.Kind = string(p.Kind)

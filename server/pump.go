@@ -116,6 +116,7 @@ func (f *feed) bind(src source) bool {
 	}
 	if f.src == nil {
 		f.src, f.pos = src, 1
+		f.present()
 	}
 	f.startPump()
 	return !f.dead

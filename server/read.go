@@ -102,6 +102,11 @@ type sessionState struct {
 	Failure     string    `json:"failure,omitempty"`
 	Persisted   bool      `json:"persisted"` // it has a file
 	Notes       []string  `json:"notes,omitempty"`
+
+	Steering string         `json:"steeringMode"`
+	FollowUp string         `json:"followUpMode"`
+	Waiting  *agent.Waiting `json:"waiting,omitempty"`
+	Asks     []wrapper.Ask  `json:"asks,omitempty"`
 }
 
 func (s *Server) getState(w http.ResponseWriter, r *http.Request, args map[string]string) error {
@@ -117,6 +122,8 @@ func (s *Server) getState(w http.ResponseWriter, r *http.Request, args map[strin
 		if st.Thinking == "" {
 			st.Thinking = string(config.ThinkingOff)
 		}
+		set := s.rt.Config(folderOf(t, log)).Settings
+		st.Steering, st.FollowUp = set.SteeringMode, set.FollowUpMode
 		if c.Model != nil {
 			st.Model = &modelRef{c.Model.ModelID, c.Model.Provider}
 		}
@@ -131,6 +138,8 @@ func (s *Server) getState(w http.ResponseWriter, r *http.Request, args map[strin
 		if t.live != nil {
 			state, cause := t.live.State()
 			st.Live, st.IsStreaming = string(state), state == wrapper.Running
+			waiting := t.live.Waiting()
+			st.Pending, st.Waiting, st.Asks = len(waiting.Steering)+len(waiting.FollowUp), &waiting, t.live.Asks()
 			if cause != nil {
 				st.Failure = toProblem(cause).text
 			}

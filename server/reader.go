@@ -45,6 +45,7 @@ func (f *feed) attach(lastID int64, own bool) (*reader, bool) {
 	}
 	r.prelude = f.prelude(r.cursor, lastID, frames)
 	f.readers[r] = struct{}{}
+	f.present()
 	f.startPump()
 	return r, true
 }
@@ -142,6 +143,7 @@ func (r *reader) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.readers, r)
+	f.present()
 	f.reclaim()
 	f.stopPump()
 }

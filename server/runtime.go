@@ -50,4 +50,5 @@ type source interface {
 	running() bool
 	closed() bool
 	policy() wire.Policy
+	attend() (leave func()) // somebody is there who could answer
 }

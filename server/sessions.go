@@ -185,7 +185,7 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 		return err
 	}
 	text := f.str("message")
-	f.choice("streamingBehavior", "steer", "followUp") // nothing can wait yet: a running session refuses
+	behaviour := f.choice("streamingBehavior", "steer", "followUp")
 	images := f.objects("images")
 	for i, o := range images {
 		o.choice("type", "image")
@@ -207,8 +207,7 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 	ctx, cancel := sending(r)
 	defer cancel()
 	err = s.use(ctx, args["id"], func(st *started) error {
-		_, err := st.s.Prompt(ctx, piweb.Input{Text: text})
-		return err
+		return say(ctx, st.s, behaviour, piweb.Input{Text: text})
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 	"github.com/piweb-go/piweb/agent/model/offline"
@@ -86,6 +87,7 @@ func newWorld(t *testing.T, script *offline.Script, change ...func(*Config)) *wo
 	w.put(".pi/agent/settings.json", `{"defaultProvider":"rec","defaultModel":"m1"}`)
 	var err error
 	w.rt, err = piweb.New(piweb.Config{Home: w.home, Lookup: func(string) (string, bool) { return "", false },
+		Gates:     agent.Gates{Owner: askFirst},
 		Providers: model.Registry{openai.API: openai.New, offline.API: offline.New}})
 	if err != nil {
 		t.Fatal(err)

@@ -233,7 +233,7 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 		Emit: func(e agent.Event) {
 			s.hub.publish(e)
 			l.x.told(e)
-		}, Ask: s.opts.Ask,
+		}, Ask: s.ask, Queue: &s.queue, Retry: c.Conduct.Retry,
 	})
 	if err != nil {
 		return err
@@ -243,6 +243,7 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 	} else {
 		s.tellLeft(Loadout{}, l)
 	}
+	s.queue.setModes(c.Conduct.Steering, c.Conduct.FollowUp)
 	s.engine = &engine{l, c, loop, cwd, s.log.Adopted()}
 	return nil
 }

@@ -316,10 +316,10 @@ func TestHooksOfExtensions(t *testing.T) {
 	}}}}
 	answer := true
 	asked := 0
-	r := registry(t, h, Options{Ask: func(_ context.Context, id, reason string) (bool, error) {
+	r := registry(t, h, Options{Ask: func(_ context.Context, q agent.Question) (bool, error) {
 		asked++
-		if reason != "really" {
-			t.Errorf("asked for %q", reason)
+		if q.Reason != "really" {
+			t.Errorf("asked for %q", q.Reason)
 		}
 		return answer, nil
 	}})

@@ -42,6 +42,14 @@ type Chosen struct {
 	Thinking string // a level that the model has
 	Record   bool   // write the choice into the file
 	Notice   string // why it is not what was wished for, or ""
+	Conduct  Conduct
+}
+
+// Conduct is how a session's runs go with its model: what the settings say of
+// retries and queues. The zero value tries nothing again.
+type Conduct struct {
+	Retry              agent.Retry
+	Steering, FollowUp QueueMode
 }
 
 // Resources are the texts that were read for a session.
@@ -64,5 +72,9 @@ type Options struct {
 	// Outputs keeps whole outputs of tools beside a session's file; nil for nothing.
 	Outputs  func(sessionFile string) agent.Outputs
 	MaxTurns int
-	Ask      func(ctx context.Context, callID, reason string) (bool, error)
+	// Ask, if not nil, decides on asked calls in place of whoever listens.
+	Ask func(ctx context.Context, q agent.Question) (bool, error)
+	// AskTimeout is how long a question waits while nobody is there; 0 for two
+	// minutes.
+	AskTimeout time.Duration
 }

@@ -56,6 +56,9 @@ type Session struct {
 	abort  context.CancelFunc
 	done   chan struct{} // closed when the running prompt has ended
 
+	queue queue
+	asks  asks
+
 	used   atomic.Int64 // Unix nanoseconds of the last use
 	broken atomic.Bool  // the file cannot be gone on with; it must be opened anew
 	told   int          // diagnostics that were told
@@ -90,6 +93,7 @@ type OpenOptions struct {
 func newSession(ctx context.Context, host Host, opts Options, log *session.Session, wish OpenOptions) (*Session, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &Session{host: host, opts: opts, log: log, hub: newHub(), wish: wish, state: Ready, life: life, end: end}
+	s.queue.tell = s.hub.publish
 	s.touch()
 	s.told = len(log.Diagnostics())
 	s.cwd = WorkingFolder(log.Header().CWD, wish.CWD)
@@ -241,20 +245,34 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	text := strings.ToValidUTF8(in.Text, "\uFFFD")
-	text, send, err := s.expand(ctx, text)
+	said, send, err := s.compose(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if !send {
 		return s.answered(), nil
 	}
-	prompt := &message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()}
-	before, err := s.engine.loadout.x.before(ctx, prompt)
-	if err != nil {
-		return nil, err
+	return s.accept(said)
+}
+
+// compose makes the message of what a user sends, and what an extension puts in
+// front of it. send is false where nothing is left to send. It is called under
+// mu, with an engine.
+func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send bool, err error) {
+	text := strings.ToValidUTF8(in.Text, "\uFFFD")
+	text, send, err = s.expand(ctx, text)
+	if err != nil || !send {
+		return said, false, err
 	}
-	accepted, err := s.engine.loop.Accept(prompt, before...)
+	said.Message = &message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()}
+	said.Before, err = s.engine.loadout.x.before(ctx, said.Message)
+	return said, err == nil, err
+}
+
+// accept records a composed prompt and runs it. It is called under mu, with an
+// engine, when nothing runs.
+func (s *Session) accept(said agent.Said) (*Turn, error) {
+	accepted, err := s.engine.loop.Accept(said.Message, said.Before...)
 	s.tellNotes()
 	if err != nil {
 		return nil, s.note(err)
@@ -262,19 +280,26 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	return s.start(accepted), nil
 }
 
-// start runs an accepted prompt in the background, under the session's life and
-// not under the caller's.
+// start runs an accepted prompt in the background.
 func (s *Session) start(accepted agent.Accepted) *Turn {
+	loop := s.engine.loop
+	return s.begin(accepted.EntryID(), func(ctx context.Context) error { return loop.Run(ctx, accepted) })
+}
+
+// begin runs something of the loop in the background, under the session's life
+// and not under the caller's.
+func (s *Session) begin(entry session.ID, do func(context.Context) error) *Turn {
 	run, abort := context.WithCancel(s.life)
-	t := &Turn{Entry: accepted.EntryID(), done: make(chan struct{}), Seq: s.hub.upcoming()}
+	t := &Turn{Entry: entry, done: make(chan struct{}), Seq: s.hub.upcoming()}
 	s.st.Lock()
 	s.state, s.cause, s.abort, s.done = Running, nil, abort, t.done
 	s.st.Unlock()
 	s.log.Hold()
-	loop := s.engine.loop
+	s.queue.begin()
 	go func() {
 		defer abort()
-		t.err = s.note(loop.Run(run, accepted))
+		t.err = s.note(do(run))
+		s.queue.end()
 		s.log.Release()
 		s.touch()
 		s.tellNotes()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent"
@@ -52,6 +53,19 @@ func (p *printer) print(e wrapper.Event) {
 		if e.IsError {
 			p.a.notef("  failed: %s\n", clip(e.Result.Content.PlainText(), 200))
 		}
+	case agent.AutoRetryStart:
+		p.endLine()
+		p.a.notef("note: %s; trying again in %s, %d of %d\n", clip(e.ErrorMessage, 200), time.Duration(e.DelayMs)*time.Millisecond, e.Attempt, e.MaxAttempts)
+	case agent.ToolAsk:
+		p.endLine()
+		p.question(e)
+	case agent.CompactionStart:
+		p.endLine()
+		p.a.notef("note: summing up earlier messages to make room\n")
+	case agent.CompactionEnd:
+		if e.ErrorMessage != "" {
+			p.a.notef("note: this could not be summed up: %s\n", clip(e.ErrorMessage, 200))
+		}
 	case wrapper.Notice, wrapper.EngineSwapped:
 		p.a.notef("note: %s\n", oneLine(e.Reason))
 	case wrapper.Gap:
@@ -61,8 +75,17 @@ func (p *printer) print(e wrapper.Event) {
 	}
 }
 
+// question answers an asked call. A prompt on the command line may be a script's,
+// so nobody is asked: the answer is no, at once, and it is said how to allow it.
+func (p *printer) question(e wrapper.Event) {
+	p.a.notef("  not allowed here: %s (answer such questions on the page of `piweb serve`)\n", oneLine(e.Reason))
+}
+
 // note keeps what decides the exit code.
 func (p *printer) note(e wrapper.Event) {
+	if e.Type == agent.ToolAsk {
+		_ = p.s.Answer(e.AskID, false)
+	}
 	if e.Aborted != nil {
 		p.aborted = *e.Aborted
 	}

@@ -33,6 +33,21 @@ type Queue struct{ Steering, FollowUp []string }
 // Failure tells of a failure of the session, or with a code why it ended.
 type Failure struct{ Message, Code string }
 
+// Ask is a question to whoever is there: a call that waits for a yes. The client
+// knows it as a request of an extension, and answers it as one. Sticky while it is
+// open.
+type Ask struct {
+	ID, Title, Text string
+	// Call and Tool say which call waits. Our own.
+	Call, Tool string
+}
+
+// Answered tells that a question is settled. Our own.
+type Answered struct {
+	ID      string
+	Allowed bool
+}
+
 // Policy tells that other tools are in force. Our own.
 type Policy struct {
 	Kind      string
@@ -44,12 +59,14 @@ type Policy struct {
 // Notice is something that a person should know. Our own.
 type Notice struct{ Text string }
 
-func (Status) control() string  { return "session-status" }
-func (State) control() string   { return "session-state" }
-func (Queue) control() string   { return "queue" }
-func (Failure) control() string { return "error" }
-func (Policy) control() string  { return "policy" }
-func (Notice) control() string  { return "notice" }
+func (Status) control() string   { return "session-status" }
+func (State) control() string    { return "session-state" }
+func (Queue) control() string    { return "queue" }
+func (Ask) control() string      { return "extension-ui" }
+func (Answered) control() string { return "ask-answered" }
+func (Failure) control() string  { return "error" }
+func (Policy) control() string   { return "policy" }
+func (Notice) control() string   { return "notice" }
 
 // MarshalJSON writes the payload.
 func (c Status) MarshalJSON() ([]byte, error) {
@@ -95,6 +112,32 @@ func (c Queue) MarshalJSON() ([]byte, error) {
 		Control string `json:"control"`
 		queue
 	}{c.control(), c.content()})
+}
+
+// MarshalJSON writes the payload.
+func (c Ask) MarshalJSON() ([]byte, error) {
+	type request struct {
+		Type    string `json:"type"`
+		ID      string `json:"id"`
+		Method  string `json:"method"`
+		Title   string `json:"title"`
+		Message string `json:"message"`
+		Call    string `json:"toolCallId"`
+		Tool    string `json:"toolName"`
+	}
+	return message.Marshal(struct {
+		Control string  `json:"control"`
+		Request request `json:"request"`
+	}{c.control(), request{"extension_ui_request", c.ID, "confirm", c.Title, c.Text, c.Call, c.Tool}})
+}
+
+// MarshalJSON writes the payload.
+func (c Answered) MarshalJSON() ([]byte, error) {
+	return message.Marshal(struct {
+		Control string `json:"control"`
+		ID      string `json:"id"`
+		Allowed bool   `json:"allowed"`
+	}{c.control(), c.ID, c.Allowed})
 }
 
 // MarshalJSON writes the payload.

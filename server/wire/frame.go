@@ -48,7 +48,7 @@ func (f Frame) Starts() bool { return f.Chunk != nil && f.Chunk.Type == Start }
 // clients get the newest when they come, and never an old one.
 func (f Frame) Sticky() bool {
 	switch f.Control.(type) {
-	case Status, State, Queue:
+	case Status, State, Queue, Ask:
 		return true
 	}
 	return false
@@ -87,6 +87,8 @@ const (
 	ToolOutput      ChunkType = "tool-output-available"
 	ToolOutputError ChunkType = "tool-output-error"
 	QueueData       ChunkType = "data-pi-queue"
+	RetryData       ChunkType = "data-pi-auto-retry"
+	CompactionData  ChunkType = "data-pi-compaction"
 	FinishStep      ChunkType = "finish-step"
 	Finish          ChunkType = "finish"
 	Abort           ChunkType = "abort"

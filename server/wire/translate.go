@@ -24,6 +24,7 @@ type Translator struct {
 	opts      Options
 	lifecycle Lifecycle
 	queue     Queue
+	asks      []Ask
 	parts     int // how many part ids were given out
 
 	turn turn
@@ -39,11 +40,12 @@ type turn struct {
 	reasoning string
 	muted     bool // events are missing: only the end and the final text are told
 
-	aborted bool
-	failed  bool   // the last answer broke off
-	reason  string // why it did
-	broken  string // why the run broke off
-	final   string // text of the last answer that had any
+	retrying bool // the run begins anew, and the turn goes on
+	aborted  bool
+	failed   bool   // the last answer broke off
+	reason   string // why it did
+	broken   string // why the run broke off
+	final    string // text of the last answer that had any
 }
 
 // NewTranslator starts with an idle session.
@@ -59,7 +61,11 @@ func (t *Translator) Running() bool { return t.turn.running }
 
 // Sticky are the controls that a client gets first.
 func (t *Translator) Sticky() []Frame {
-	return []Frame{{Control: Status{t.lifecycle}}, t.state(), {Control: t.queue}}
+	frames := []Frame{{Control: Status{t.lifecycle}}, t.state(), {Control: t.queue}}
+	for _, a := range t.asks {
+		frames = append(frames, Frame{Control: a})
+	}
+	return frames
 }
 
 func (t *Translator) state() Frame {
@@ -74,8 +80,19 @@ func (t *Translator) state() Frame {
 func (t *Translator) Translate(e wrapper.Event) []Frame {
 	switch e.Type {
 	case agent.AgentStart:
+		if t.turn.running && t.turn.retrying {
+			t.turn.retrying = false
+			return nil
+		}
 		return append(t.unfinished(), t.begin()...)
+	case agent.QueueUpdate:
+		return t.waits(e)
+	case agent.ToolAsk:
+		return append(t.inTurn(e), t.asked(e)...)
+	case wrapper.AskAnswered:
+		return t.answered(e)
 	case wrapper.PromptDone:
+		t.asks = nil
 		t.lost = false
 		if !t.turn.running {
 			return nil
@@ -138,7 +155,7 @@ func (t *Translator) inTurn(e wrapper.Event) []Frame {
 func ofRun(t agent.EventType) bool {
 	switch t {
 	case agent.TurnStart, agent.MessageStart, agent.MessageEvent, agent.MessageEnd, agent.ToolStart, agent.ToolUpdate, agent.ToolEnd,
-		agent.ToolAsk, agent.TurnEnd, agent.AgentEnd, agent.AgentSettled, wrapper.PromptError:
+		agent.ToolAsk, agent.AutoRetryStart, agent.AutoRetryEnd, agent.CompactionStart, agent.CompactionEnd, agent.TurnEnd, agent.AgentEnd, agent.AgentSettled, wrapper.PromptError:
 		return true
 	}
 	return false
@@ -158,6 +175,7 @@ func (t *Translator) note(e wrapper.Event) {
 		t.turn.failed, t.turn.reason = m.StopReason == message.StopError, m.ErrorMessage
 		t.turn.aborted = t.turn.aborted || m.StopReason == message.StopAborted
 	case agent.AgentEnd, wrapper.PromptError:
+		t.turn.retrying = e.WillRetry != nil && *e.WillRetry
 		if t.turn.broken == "" {
 			t.turn.broken = e.Error
 		}
@@ -184,6 +202,10 @@ func (t *Translator) tell(e wrapper.Event) []Frame {
 			input = []byte("{}")
 		}
 		return []Frame{{Chunk: &Chunk{Type: ToolInput, ToolCallID: e.ToolCallID, ToolName: e.ToolName, Input: input}}}
+	case agent.AutoRetryStart, agent.AutoRetryEnd:
+		return []Frame{retry(e)}
+	case agent.CompactionStart, agent.CompactionEnd:
+		return []Frame{compaction(e)}
 	case agent.ToolUpdate:
 		return []Frame{{Chunk: &Chunk{Type: ToolOutput, ToolCallID: e.ToolCallID, Output: e.Partial, Preliminary: true}}}
 	case agent.ToolEnd:

@@ -4,6 +4,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
+import { Questions, WaitingMessages } from "./waiting.js";
 
 /** @import {OpenSession} from "./session.js" */
 
@@ -33,7 +34,6 @@ function keepDraft(id, text) {
 export function Composer({ session }) {
   const state = useStore(session);
   const [text, setText] = useState(() => readDraft(session.id));
-  const [hint, setHint] = useState("");
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
 
   useLayoutEffect(() => {
@@ -58,17 +58,14 @@ export function Composer({ session }) {
   /** @param {string} next */
   const write = (next) => {
     setText(next);
-    setHint("");
     keepDraft(session.id, next);
   };
 
-  const send = async () => {
+  /** @param {boolean} [atTheEnd] of a running turn */
+  const send = async (atTheEnd) => {
     if (!text.trim() || state.doing || reason) return;
-    if (state.busy) {
-      setHint("The session is answering. Your text stays here; send it when the turn ends, or press Esc to stop.");
-      return;
-    }
-    if (await session.send(text)) write("");
+    const taken = state.busy ? session.queue(text, atTheEnd ? "follow_up" : "steer") : session.send(text);
+    if (await taken) write("");
     area.current?.focus();
   };
 
@@ -76,9 +73,9 @@ export function Composer({ session }) {
   const onKey = (e) => {
     // The Enter that picks a word in an input method is not ours (229: older browsers).
     if (e.isComposing || e.keyCode === 229) return;
-    if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
+    if (e.key === "Enter" && !e.shiftKey && (!e.altKey || state.busy)) {
       e.preventDefault();
-      void send();
+      void send(e.altKey);
     }
   };
 
@@ -91,16 +88,18 @@ export function Composer({ session }) {
         <span><strong>${state.sendProblem.text}</strong>${state.sendProblem.detail && html` <span class="detail" dir="auto">${state.sendProblem.detail}</span>`}</span>
         <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
       </div>`}
-      ${hint && html`<div class="strip" role="status">${hint}</div>`}
+      <${Questions} session=${session} />
+      <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => write(text.trim() ? `${back}\n\n${text}` : back)} />
       <form class=${reason ? "compose-box off" : "compose-box"} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
         <textarea ref=${area} id="composer" rows="1" dir="auto" aria-label="Message" placeholder=${reason || "Message"}
           value=${text} disabled=${!!reason} readOnly=${state.doing === "sending"} onInput=${(/** @type {any} */ e) => write(e.target.value)} onKeyDown=${onKey} />
         ${state.busy
-          ? html`<button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label="Stop" title="Stop (Esc)"><${Icon} name="stop" /></button>`
+          ? html`${text.trim() && html`<button type="submit" class="round" disabled=${!!state.doing} aria-label="Send to the running turn" title="Goes in before the next step (Enter); Alt+Enter: at the end"><${Icon} name="send" /></button>`}
+            <button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label="Stop" title="Stop (Esc)"><${Icon} name="stop" /></button>`
           : html`<button type="submit" class="round" disabled=${!text.trim() || !!reason || state.doing === "sending"} aria-label="Send" title="Send (Enter)"><${Icon} name="send" /></button>`}
       </form>
       <div class="under">
-        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : state.busy ? "Esc stops" : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
+        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : state.busy ? (text.trim() ? "Enter goes in next, Alt+Enter at the end, Esc stops" : "Esc stops") : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
         <${ConnectionNote} session=${session} />
         ${offline && html`<span class="offline">Offline model: not a real model, its answers are made up</span>`}
       </div>

@@ -7,10 +7,12 @@ import { Store } from "./html.js";
 import { withMoments } from "./moments.js";
 import { Connection } from "./sse.js";
 import { apply, newTurn, withoutTurn } from "./turn.js";
+import { noWaiting, questionOf, waitingOf } from "./waiting.js";
 
 /** @import {Explanation, Kind, Model, Row, ToolsAnswer} from "./types.js" */
 /** @import {Turn} from "./turn.js" */
 /** @import {ConnectionState} from "./sse.js" */
+/** @import {Question, Waiting} from "./waiting.js" */
 
 /**
  * @typedef {{text: string, detail: string}} Problem
@@ -35,6 +37,8 @@ import { apply, newTurn, withoutTurn } from "./turn.js";
  * @property {Problem | null} sendProblem
  * @property {Problem | null} turnProblem an error that the file does not have
  * @property {string[]} notices
+ * @property {Waiting} waiting messages that wait for their place in the run
+ * @property {Question[]} questions calls that wait for a yes
  * @property {string} said for screen readers
  */
 
@@ -77,6 +81,7 @@ export class OpenSession extends Store {
       phase: known ? "ready" : "loading", problem: null, messages: known ?? [], live: null, busy: false, pending: null,
       connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null,
       name: "", file: "", doing: "", sendProblem: null, turnProblem: null, notices: [], said: "",
+      waiting: noWaiting, questions: [],
     });
     this.id = id;
     this.onChange = onChange;
@@ -330,6 +335,7 @@ export class OpenSession extends Store {
         this.startedAt = s.busy ? Number(s.turn?.startedAt ?? 0) : 0;
         /** @type {Partial<State>} */
         const patch = { busy: !!s.busy };
+        if (!s.busy && this.state.questions.length) patch.questions = [];
         if (s.model?.id) patch.model = { id: s.model.id, provider: s.model.provider };
         if (typeof s.title === "string" && s.title) patch.name = s.title;
         this.set(patch);
@@ -346,6 +352,20 @@ export class OpenSession extends Store {
         }
         this.say("The session's policy has changed.");
         void this.refreshPolicy();
+        this.onChange();
+        return;
+      case "queue":
+        this.set({ waiting: waitingOf(p) });
+        return;
+      case "extension-ui": {
+        const q = questionOf(p.request);
+        if (!q || this.state.questions.some((o) => o.id === q.id)) return;
+        this.set({ questions: [...this.state.questions, q], said: q.title });
+        this.onChange();
+        return;
+      }
+      case "ask-answered":
+        this.set({ questions: this.state.questions.filter((q) => q.id !== p.id) });
         this.onChange();
         return;
       case "notice":
@@ -391,6 +411,44 @@ export class OpenSession extends Store {
       this.set({ doing: "", sendProblem: explain(e) });
       return false;
     }
+  }
+
+  /**
+   * Says something to the running turn. It is true when the server has taken it.
+   * @param {string} text @param {"steer" | "follow_up"} how
+   */
+  async queue(text, how) {
+    if (this.state.doing) return false;
+    this.set({ doing: "sending", sendProblem: null });
+    try {
+      await call(sessionPath(this.id, `/${how}`), { method: "POST", body: { message: text } });
+      this.set({ doing: "", said: "The message waits." });
+      return true;
+    } catch (e) {
+      this.set({ doing: "", sendProblem: explain(e) });
+      return false;
+    }
+  }
+
+  /** Takes back what waits, and returns it as one text. */
+  async takeBack() {
+    try {
+      const { steering, followUp } = await call(sessionPath(this.id, "/clear_queue"), { method: "POST" });
+      return [...(steering ?? []), ...(followUp ?? [])].join("\n\n");
+    } catch (e) {
+      this.set({ sendProblem: explain(e) });
+      return "";
+    }
+  }
+
+  /** @param {string} id @param {boolean} confirmed */
+  async answer(id, confirmed) {
+    try {
+      await call(sessionPath(this.id, "/ui-response"), { method: "POST", body: { type: "extension_ui_response", id, confirmed } });
+    } catch (e) {
+      this.set({ sendProblem: explain(e) });
+    }
+    this.set({ questions: this.state.questions.filter((q) => q.id !== id) });
   }
 
   async abort() {

@@ -1,0 +1,16 @@
+package piweb
+
+import (
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// conduct is what the settings say of runs.
+func conduct(set config.Settings) wrapper.Conduct {
+	c := wrapper.Conduct{Steering: wrapper.QueueMode(set.SteeringMode), FollowUp: wrapper.QueueMode(set.FollowUpMode)}
+	if r := set.Retry; r.Enabled {
+		c.Retry = agent.Retry{Max: r.MaxRetries, BaseDelay: r.BaseDelay, MaxDelay: r.MaxAgentDelay, MaxAsked: r.ProviderMaxDelay}
+	}
+	return c
+}

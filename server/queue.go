@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/wrapper"
+)
+
+// What is said while a session runs, and the questions of running calls.
+
+// say hands a message to a session. Without a behaviour a running session
+// refuses; with one the message waits for its place in the run.
+func say(ctx context.Context, s *piweb.Session, behaviour string, in piweb.Input) error {
+	var err error
+	switch behaviour {
+	case "steer":
+		_, err = s.Steer(ctx, in)
+	case "followUp":
+		_, err = s.FollowUp(ctx, in)
+	default:
+		_, err = s.Prompt(ctx, in)
+	}
+	return err
+}
+
+func (s *Server) steer(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	return s.queueMessage(w, r, args["id"], "steer")
+}
+
+func (s *Server) followUp(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	return s.queueMessage(w, r, args["id"], "followUp")
+}
+
+func (s *Server) queueMessage(w http.ResponseWriter, r *http.Request, id, behaviour string) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	text := f.str("message")
+	images := f.objects("images")
+	if err := f.check(); err != nil {
+		return err
+	}
+	if len(images) > 0 {
+		return invalid("Pictures cannot wait for a run. Send them when the session is idle.", "images")
+	}
+	ctx, cancel := sending(r)
+	defer cancel()
+	err = s.use(ctx, id, func(st *started) error { return say(ctx, st.s, behaviour, piweb.Input{Text: text}) })
+	if err != nil {
+		return err
+	}
+	write(w, r, http.StatusOK, okay{true})
+	return nil
+}
+
+// clearQueue takes back what waits, and answers with it. A session that is not
+// live has nothing that waits.
+func (s *Server) clearQueue(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	if _, err := readForm(w, r); err != nil {
+		return err
+	}
+	t, err := s.lookup(r.Context(), args["id"])
+	if err != nil {
+		return err
+	}
+	waiting := agent.Waiting{Steering: []string{}, FollowUp: []string{}}
+	if t.live != nil {
+		waiting = t.live.ClearQueue()
+	}
+	write(w, r, http.StatusOK, waiting)
+	return nil
+}
+
+// answerAsk takes a person's answer to a call that waits. The client knows three
+// forms: confirmed, cancelled, and a value, which is a yes if it says so.
+func (s *Server) answerAsk(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	f.choice("type", "extension_ui_response")
+	id := f.str("id")
+	confirmed, cancelled, value := f.flag("confirmed"), f.flag("cancelled"), f.optional("value")
+	if id == "" {
+		f.bad("id")
+	}
+	t, err := s.lookup(r.Context(), args["id"])
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	allow := !cancelled && (confirmed || value == "yes" || value == "true")
+	if t.live == nil {
+		return wrapper.ErrNoAsk
+	}
+	if err := t.live.Answer(id, allow); err != nil {
+		return err
+	}
+	write(w, r, http.StatusOK, okay{true})
+	return nil
+}
+
+// present tells the session whether somebody is there who could answer. It is
+// called under the feed's mu.
+func (f *feed) present() {
+	there := len(f.readers) > 0 && f.src != nil && !f.dead
+	switch {
+	case there && f.leave == nil:
+		f.leave = f.src.attend()
+	case !there && f.leave != nil:
+		f.leave()
+		f.leave = nil
+	}
+}
+
+func (l live) attend() func() { return l.s.Attend() }
+
+// awaitsInput tells whether a live session waits for an answer.
+func awaitsInput(s *piweb.Session) bool { return s != nil && len(s.Asks()) > 0 }
