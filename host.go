@@ -10,6 +10,7 @@ import (
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/wrapper"
@@ -25,6 +26,7 @@ type host struct {
 	sessionDir string
 	providers  model.Registry
 	locks      *tool.Locks
+	pictures   *media.Admitter
 	extensions []agent.Factory
 }
 
@@ -33,7 +35,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions}
+	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, pictures: media.NewAdmitter(cfg.Pictures), extensions: cfg.Extensions}
 	if h.lookup == nil {
 		h.lookup = os.LookupEnv
 	}
@@ -71,7 +73,7 @@ func (h *host) Settings(cwd string) (policy.Setting, error) {
 // Tools constructs the built-in tools that this program has.
 func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
 	set := h.config(cwd).Settings
-	opts := tool.Options{ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks}
+	opts := tool.Options{ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks, Pictures: h.pictures}
 	var tools []agent.Tool
 	for _, name := range names {
 		if build, ok := tool.Lookup(name); ok {

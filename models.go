@@ -10,6 +10,7 @@ import (
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -164,7 +165,7 @@ func thinkingLevel(m config.Model, cfg *config.Config, want wrapper.ModelWish) s
 
 func modelInfo(m config.Model) agent.ModelInfo {
 	return agent.ModelInfo{
-		API: m.API, Provider: m.Provider, ID: m.ID, Name: m.Name, Reasoning: m.Reasoning, Images: m.Images(),
+		API: m.API, Provider: m.Provider, ID: m.ID, Name: m.Name, Reasoning: m.Reasoning, Images: m.Images(), Pictures: pictureBudget(m),
 		ContextWindow: m.ContextWindow, MaxTokens: m.MaxTokens,
 		Cost: agent.Price{Input: m.Cost.Input, Output: m.Cost.Output, CacheRead: m.Cost.CacheRead, CacheWrite: m.Cost.CacheWrite},
 	}
@@ -201,4 +202,14 @@ func sessionModel(c *session.Context) string {
 		return ""
 	}
 	return c.Model.Provider + "/" + c.Model.ModelID
+}
+
+// pictureBudget is what models.json says of the pictures of a request.
+func pictureBudget(m config.Model) media.Budget {
+	l := m.InputLimits
+	b := media.Budget{Pictures: l.Images.MaxPerRequest, Each: l.Images.Resize.MaxBytes, Side: max(l.Images.Resize.MaxWidth, l.Images.Resize.MaxHeight)}
+	if l.MaxRequestBytes > 0 {
+		b.Base64 = max(1, l.MaxRequestBytes*3/4) // the rest is for text
+	}
+	return b
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
 	"github.com/piweb-go/piweb/toolselect"
@@ -39,6 +40,7 @@ type (
 	Turn        = wrapper.Turn
 	Event       = wrapper.Event
 	Changed     = wrapper.Changed
+	Picture     = media.Admitted
 )
 
 // Config says where a runtime finds what the user has set up. The zero value
@@ -62,6 +64,8 @@ type Config struct {
 	// Extensions are constructed for every normal session and every subagent that
 	// may have extensions, in this order; for Chat Only none of them is.
 	Extensions []agent.Factory
+	// Pictures bounds pictures; zero fields take the defaults.
+	Pictures media.Limits
 	// Gates judge tool calls, besides the policy.
 	Gates agent.Gates
 	// Ask decides on calls that a gate wants asked, in place of those who listen
@@ -106,6 +110,7 @@ func New(cfg Config) (*Runtime, error) {
 		AgentDir:    h.agentDir,
 		Gates:       cfg.Gates,
 		Outputs:     keepOutputs,
+		Pictures:    wrapper.Pictures{Admitter: h.pictures, Open: h.opener},
 		MaxTurns:    cfg.MaxTurns,
 		Ask:         cfg.Ask,
 		AskTimeout:  cfg.AskTimeout,

@@ -189,7 +189,7 @@ func (l *Loop) runOne(ctx context.Context, p *pending, mu *sync.Mutex) {
 			if ended {
 				return // a tool that reports after its end is not heard
 			}
-			l.cfg.Emit(Event{Type: ToolUpdate, ToolCallID: p.call.ID, ToolName: p.call.Name, Args: p.call.Arguments, Partial: &EventResult{r.Content, r.Details}})
+			l.cfg.Emit(Event{Type: ToolUpdate, ToolCallID: p.call.ID, ToolName: p.call.Name, Args: p.call.Arguments, Partial: toldResult(r)})
 		}
 		p.result = l.execute(ctx, p.tool, p.call)
 		mu.Lock()
@@ -197,7 +197,7 @@ func (l *Loop) runOne(ctx context.Context, p *pending, mu *sync.Mutex) {
 		mu.Unlock()
 		p.took = l.cfg.Now().Sub(start).Milliseconds()
 	}
-	tell(Event{Type: ToolEnd, ToolCallID: p.call.ID, ToolName: p.call.Name, Result: &EventResult{p.result.Content, p.result.Details}, IsError: p.result.IsError})
+	tell(Event{Type: ToolEnd, ToolCallID: p.call.ID, ToolName: p.call.Name, Result: toldResult(p.result), IsError: p.result.IsError})
 }
 
 // execute runs a tool and the gates behind it: media, strip, artifact. An error
@@ -222,7 +222,7 @@ func (l *Loop) execute(ctx context.Context, t Tool, call *tool.Call) (r tool.Res
 	for _, h := range l.cfg.Hooks {
 		gates = append(gates, h.Result)
 	}
-	for _, gate := range append(gates, l.cfg.Gates.Media, l.cfg.Gates.Strip, l.cfg.Gates.Artifact) {
+	for _, gate := range append(gates, l.admitPictures, l.cfg.Gates.Media, l.cfg.Gates.Strip, l.cfg.Gates.Artifact) {
 		if gate == nil {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -24,6 +25,9 @@ type Config struct {
 	Hooks      []Hooks // of extensions, in the order of their loading
 	Outputs    Outputs // keeps what a model is shown a part of; nil for nothing
 	Ledger     *policy.Ledger
+	// Pictures admits pictures and opens references to them. Without an admitter
+	// the loop has its own; share one among loops.
+	Pictures media.Placer
 
 	Thinking    string // thinking level for requests, "off" for none
 	RecordModel bool   // the model was chosen, not fallen back to: write it down
@@ -56,6 +60,10 @@ type Loop struct {
 	cfg   Config
 	tools map[string]Tool
 	decls []message.ToolDeclaration
+
+	pictures media.Placer
+	eyes     media.Eyes   // of the model, as far as its refusals have taught
+	sent     media.Report // of the last request
 }
 
 // NewLoop checks the configuration. A tool that the policy does not admit is an
@@ -79,7 +87,10 @@ func NewLoop(cfg Config) (*Loop, error) {
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep
 	}
-	l := &Loop{cfg: cfg, tools: map[string]Tool{}}
+	l := &Loop{cfg: cfg, tools: map[string]Tool{}, pictures: cfg.Pictures}
+	if l.pictures.Admitter == nil {
+		l.pictures.Admitter = media.NewAdmitter(media.Limits{})
+	}
 	for _, t := range cfg.Tools {
 		d := t.Declaration()
 		if ok, why := cfg.Policy.Admits(PolicyTool(t)); !ok {
@@ -91,6 +102,7 @@ func NewLoop(cfg Config) (*Loop, error) {
 		l.tools[d.Name] = t
 		l.decls = append(l.decls, d)
 	}
+	l.eyes = cfg.Model.Info().eyes()
 	return l, nil
 }
 
@@ -179,19 +191,24 @@ func (l *Loop) declaration(declared *message.Replay) *message.System {
 
 // tellRecorded tells of a message that is in the file as a whole.
 func (l *Loop) tellRecorded(m message.Message, id session.ID) {
+	m = told(m)
 	l.cfg.Emit(Event{Type: MessageStart, Message: m})
 	l.cfg.Emit(Event{Type: MessageEnd, Message: m, EntryID: id})
 }
 
 // Request builds what the next turn would send, without sending it.
-func (l *Loop) Request() (Request, error) { return l.request() }
+func (l *Loop) Request(ctx context.Context) (Request, error) { return l.request(ctx) }
 
-func (l *Loop) request() (Request, error) {
+func (l *Loop) request(ctx context.Context) (Request, error) {
 	c, err := l.cfg.Transcript.Context()
 	if err != nil {
 		return Request{}, err
 	}
-	return Request{Head: l.cfg.Head, Messages: History(c.Messages, l.cfg.Model.Info()), Tools: l.decls, Thinking: l.cfg.Thinking}, nil
+	messages, err := l.see(ctx, History(c.Messages, l.cfg.Model.Info()))
+	if err != nil {
+		return Request{}, err
+	}
+	return Request{Head: l.cfg.Head, Messages: messages, Tools: l.decls, Thinking: l.cfg.Thinking}, nil
 }
 
 // recordReceipt writes down what the request carries, before it is sent.

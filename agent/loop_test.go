@@ -426,7 +426,7 @@ func TestAbortKeepsThePartialAnswer(t *testing.T) {
 	if last := b.names()[len(b.events)-1]; last != "agent_settled aborted=true" {
 		t.Errorf("last event %s", last)
 	}
-	req, err := b.Request() // what the next turn would send
+	req, err := b.Request(t.Context()) // what the next turn would send
 	if err != nil || len(req.Messages) != 1 {
 		t.Errorf("the next request holds %d messages (%v)", len(req.Messages), err)
 	}

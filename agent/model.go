@@ -6,17 +6,20 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 )
 
 // ModelInfo describes a model. Sizes are in tokens.
 type ModelInfo struct {
-	API           string // the wire: "openai-completions", "offline", …
-	Provider      string // provider id, as in models.json
-	ID            string // model id at the provider
-	Name          string // for people
-	Reasoning     bool   // takes a thinking level
-	Images        bool   // takes image blocks
+	API           string         // the wire: "openai-completions", "offline", …
+	Provider      string         // provider id, as in models.json
+	ID            string         // model id at the provider
+	Name          string         // for people
+	Reasoning     bool           // takes a thinking level
+	Images        bool           // takes image blocks
+	ToolPictures  media.Delivery // how pictures of results reach it; "" as its API does
+	Pictures      media.Budget   // of one request, where it differs from its API's
 	ContextWindow int
 	MaxTokens     int
 	Cost          Price

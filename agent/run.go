@@ -110,7 +110,7 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	for i, m := range said.messages {
 		l.tellRecorded(m, said.ids[i])
 	}
-	req, err := l.request()
+	req, err := l.request(ctx)
 	if err != nil {
 		return turned{}, err
 	}
@@ -143,7 +143,7 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	if err := l.cfg.Transcript.Sync(); err != nil {
 		return turned{}, err
 	}
-	l.cfg.Emit(Event{Type: TurnEnd, Message: answer, ToolResults: results})
+	l.cfg.Emit(Event{Type: TurnEnd, Message: answer, ToolResults: toldAll(results)})
 	t.more = len(results) > 0 && !t.failed() && !terminate && ctx.Err() == nil
 	return t, nil
 }

@@ -61,7 +61,8 @@ type Gate func(ctx context.Context, call *tool.Call) Verdict
 type ResultGate func(ctx context.Context, call *tool.Call, r tool.Result) (tool.Result, error)
 
 // Gates are the gates of a session, in the order of their fields. The policy
-// gate stands before all of them and cannot be left out. A nil gate passes.
+// gate stands before all of them and cannot be left out. A nil gate passes; the
+// pictures of every result are admitted also where Media is nil.
 type Gates struct {
 	Owner    Gate
 	Budget   Gate

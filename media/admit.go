@@ -97,6 +97,9 @@ func (a *Admitter) admit(ctx context.Context, data []byte) (*Admitted, error) {
 	sum := sha256.Sum256(admitted.Data)
 	admitted.SHA256 = hex.EncodeToString(sum[:])
 	a.cache.put(key, admitted)
+	if sum != key {
+		a.cache.put(sum, admitted) // admitted again it stays what it is
+	}
 	return admitted, nil
 }
 

@@ -74,6 +74,19 @@ func BudgetFor(api string) Budget {
 	return b
 }
 
+// With is the budget with the bounds that other sets.
+func (b Budget) With(other Budget) Budget {
+	for _, f := range []struct {
+		to   *int
+		from int
+	}{{&b.Pictures, other.Pictures}, {&b.Base64, other.Base64}, {&b.Each, other.Each}, {&b.Side, other.Side}, {&b.Many, other.Many}, {&b.ManySide, other.ManySide}} {
+		if f.from > 0 {
+			*f.to = f.from
+		}
+	}
+	return b
+}
+
 // Eyes is what the model in force can take of pictures.
 type Eyes struct {
 	Sees     bool

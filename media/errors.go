@@ -20,6 +20,7 @@ const (
 	Broken                         // cut, or damaged
 	NotSmall                       // cannot be made small enough to be stored
 	NotReadable                    // base64 that is none
+	TooMany                        // more pictures than one result may have
 )
 
 // Error is the refusal of a picture. It never holds the picture's bytes.
@@ -49,6 +50,8 @@ func (e *Error) Error() string {
 		return "the picture is damaged or cut short: " + e.reason()
 	case NotSmall:
 		return "the picture cannot be made small enough to be sent"
+	case TooMany:
+		return "there are too many pictures in one result"
 	case NotReadable:
 		return "the picture's data is no valid base64"
 	}

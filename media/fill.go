@@ -43,7 +43,7 @@ func (p *Placer) fill(ctx context.Context, slots []*slot, eyes Eyes) error {
 		count, total = count+1, total+len(s.send.Data)
 	}
 	if out > evictBatch {
-		for more := (out + evictBatch - 1) / evictBatch * evictBatch; out < more && out < len(slots) && !slots[out].newest; {
+		for more := (out + evictBatch - 1) / evictBatch * evictBatch; out < more && out < len(slots) && !slots[out].fresh; {
 			out++
 		}
 	}
@@ -171,8 +171,11 @@ func (s *slot) goes(j judgement, data string) {
 
 func (s *slot) unfit(why *Error) {
 	s.send = nil
-	s.instead = words(proseUnfit, "{why}", why.Error(), "{what}", s.what())
+	s.instead = UnfitNote(why.Error(), s.what())
 }
+
+// UnfitNote is what stands for a picture that cannot go out.
+func UnfitNote(why, what string) string { return words(proseUnfit, "{why}", why, "{what}", what) }
 
 // within tells whether a picture may go out with its size.
 func (j judgement) within(chars int, b Budget) bool {
@@ -194,16 +197,16 @@ func (p *Placer) bytes(ctx context.Context, s *slot) (data []byte, ok bool, err 
 		s.instead = words(proseMissing, "{what}", s.what()) // and not remembered: it may come back
 		return nil, false, nil
 	}
-	if data, ok = decodeBase64(s.data.Data); !ok {
+	if data, ok = Decode(s.data.Data); !ok {
 		s.unfit(&Error{Problem: NotReadable})
 	}
 	return data, ok, nil
 }
 
-// decodeBase64 reads base64 as other writers have it: with line breaks, without
+// Decode reads the base64 of a picture as other writers have it: with line breaks, without
 // padding, behind the head of a data URL. Anything else that does not belong is
 // an error: what is missing in the middle of a picture cannot be guessed.
-func decodeBase64(text string) ([]byte, bool) {
+func Decode(text string) ([]byte, bool) {
 	if data, err := base64.StdEncoding.DecodeString(text); err == nil {
 		return data, true // line breaks are passed over
 	}

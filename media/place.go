@@ -106,6 +106,7 @@ type slot struct {
 	result     *message.ToolResult // nil for a user's picture
 	attachment Attachment          // what the result's details say, if anything
 	newest     bool                // of the turn that is being answered
+	fresh      bool                // no model has seen it yet
 
 	send          *message.Block // what goes out
 	instead       string         // what stands there if nothing goes out
@@ -126,10 +127,13 @@ func (s *slot) what() string {
 
 // find lists the pictures of a history in its order.
 func find(msgs []message.Message) []*slot {
-	turn := 0 // where the turn that is being answered begins
+	turn, answer := 0, -1 // where the turn that is being answered begins; the last answer
 	for i, m := range msgs {
-		if m.Role() == message.RoleUser {
+		switch m.Role() {
+		case message.RoleUser:
 			turn = i
+		case message.RoleAssistant:
+			answer = i
 		}
 	}
 	var slots []*slot
@@ -147,7 +151,7 @@ func find(msgs []message.Message) []*slot {
 			if b.Type != message.TypeImage {
 				continue
 			}
-			s := &slot{msg: i, block: j, data: b, result: result, newest: i >= turn}
+			s := &slot{msg: i, block: j, data: b, result: result, newest: i >= turn, fresh: i > answer}
 			if result != nil {
 				s.attachment = attachmentOf(result, nth)
 			}

@@ -2,6 +2,8 @@ package media
 
 import (
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -36,17 +38,18 @@ func Tokens(api, model string, width, height int) int {
 	return UnknownTokens
 }
 
+// claudeGeneration finds the two numbers of a Claude model's id; a date is none.
+var claudeGeneration = regexp.MustCompile(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+
 // highResolution tells the Claude models that look closer: 4.7 and later.
 func highResolution(model string) bool {
-	for _, mark := range []string{"-4-7", "-4.7", "-4-8", "-4.8", "-4-9", "-4.9", "-5"} {
-		if i := strings.Index(model, mark); i >= 0 {
-			rest := model[i+len(mark):]
-			if rest == "" || rest[0] < '0' || rest[0] > '9' {
-				return true
-			}
-		}
+	m := claudeGeneration.FindStringSubmatch(model)
+	if m == nil {
+		return false
 	}
-	return false
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2]) // "" is 0
+	return major > 4 || major == 4 && minor >= 7
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -198,16 +198,17 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 	if err := f.check(); err != nil {
 		return err
 	}
-	if len(images) > 0 {
-		return invalid("Pictures cannot be sent to a session yet. Put the file into the project and name it in the message.", "images")
-	}
 	if attached != nil && len(*attached) > 0 {
 		return invalid("Attachments cannot be sent to a session yet. Put the file into the project and name it in the message.", "attachmentIds")
 	}
 	ctx, cancel := sending(r)
 	defer cancel()
 	err = s.use(ctx, args["id"], func(st *started) error {
-		return say(ctx, st.s, behaviour, piweb.Input{Text: text})
+		pictures, err := admitPictures(ctx, st.s, images)
+		if err != nil {
+			return err
+		}
+		return say(ctx, st.s, behaviour, piweb.Input{Text: text, Images: pictures})
 	})
 	if err != nil {
 		return err

@@ -68,6 +68,7 @@ type Options struct {
 	// IdleTimeout closes a session that nobody used for so long; 0 never does.
 	IdleTimeout time.Duration
 	Gates       agent.Gates
+	Pictures    Pictures
 	AgentDir    string // told to extensions
 	// Outputs keeps whole outputs of tools beside a session's file; nil for nothing.
 	Outputs  func(sessionFile string) agent.Outputs

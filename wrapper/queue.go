@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/piweb-go/piweb/agent"
@@ -176,7 +175,7 @@ func (s *Session) FollowUp(ctx context.Context, in Input) (t *Turn, err error) {
 
 func (s *Session) enqueue(ctx context.Context, l line, in Input) (*Turn, error) {
 	s.touch()
-	if strings.TrimSpace(in.Text) == "" {
+	if in.empty() {
 		return nil, ErrEmpty
 	}
 	var said *agent.Said // composed once: a command must not run twice

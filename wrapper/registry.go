@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/session"
 )
 
@@ -35,6 +36,9 @@ type slot struct {
 
 // NewRegistry starts an empty registry. Close ends it.
 func NewRegistry(host Host, opts Options) *Registry {
+	if opts.Pictures.Admitter == nil {
+		opts.Pictures.Admitter = media.NewAdmitter(media.Limits{})
+	}
 	r := &Registry{host: host, opts: opts, live: map[string]*slot{}, stop: make(chan struct{})}
 	if opts.IdleTimeout > 0 {
 		r.idle.Go(r.reap)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -206,6 +207,8 @@ func (s *Session) setState(state State, cause error) {
 // Input is what a user sends.
 type Input struct {
 	Text string
+	// Images were admitted by [Session.Admit]; they follow the text.
+	Images []*media.Admitted
 }
 
 // Turn is a prompt that was accepted.
@@ -234,7 +237,7 @@ func (t *Turn) Wait(ctx context.Context) error {
 // in the file, durable, and runs. It is refused while another one runs.
 func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	s.touch()
-	if strings.TrimSpace(in.Text) == "" {
+	if in.empty() {
 		return nil, ErrEmpty
 	}
 	s.mu.Lock()
@@ -264,7 +267,7 @@ func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send 
 	if err != nil || !send {
 		return said, false, err
 	}
-	said.Message = &message.User{Content: message.Content{message.Text(text)}, Timestamp: time.Now().UnixMilli()}
+	said.Message = &message.User{Content: in.content(text), Timestamp: time.Now().UnixMilli()}
 	said.Before, err = s.engine.loadout.x.before(ctx, said.Message)
 	return said, err == nil, err
 }
@@ -375,7 +378,7 @@ func (s *Session) Request(ctx context.Context) (agent.Request, error) {
 	if err := s.ready(ctx); err != nil {
 		return agent.Request{}, err
 	}
-	return s.engine.loop.Request()
+	return s.engine.loop.Request(ctx)
 }
 
 // Model is the model of the engine, or of none yet.

@@ -63,6 +63,9 @@ type Result struct {
 	Content message.Content
 	Details json.RawMessage // a JSON object or nil
 	IsError bool
+	// Preview is something to show to people with the end of the call, a JSON
+	// object or nil. It is told and never recorded.
+	Preview json.RawMessage
 	// Terminate asks to stop the run; it counts only if every result of the
 	// batch asks.
 	Terminate bool

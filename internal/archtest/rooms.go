@@ -73,7 +73,7 @@ var rooms = []room{
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
 
 	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "media", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
-	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "session", "toolselect", "policy", "agent/tool"}, nil},
+	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "media", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"message", "agent", "agent/model"}, []string{gjson}},
 	{"engine", "agent/model/openai", "OpenAI: chat completions, which many servers copy, and Responses", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{openaiGo, gjson}},
@@ -85,11 +85,11 @@ var rooms = []room{
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
 	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{fzf, xtext}},
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
-		[]string{"message", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool"}, nil},
+		[]string{"message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
-		[]string{"message", "artifact", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper"}, nil},
+		[]string{"message", "artifact", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
-	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "artifact", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire"}, nil},
+	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "artifact", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/offline", "wrapper"}, []string{cobra}},
 

@@ -1,0 +1,362 @@
+package piweb_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/model"
+	"github.com/piweb-go/piweb/agent/model/anthropic"
+	"github.com/piweb-go/piweb/agent/model/modeltest"
+	"github.com/piweb-go/piweb/agent/model/offline"
+	"github.com/piweb-go/piweb/agent/model/openai"
+	"github.com/piweb-go/piweb/fixtures/pictures"
+	"github.com/piweb-go/piweb/message"
+)
+
+// gallery is a world with pictures in the project, and one model that sees and
+// one that does not on each wire.
+type gallery struct {
+	*world
+	shots map[string][]byte
+}
+
+func pictureAPIs() []string { return []string{openai.API, anthropic.API} }
+
+func newGallery(t *testing.T, script string) *gallery {
+	g := &gallery{world: newWorld(t, modeltest.Parse(t, script)), shots: map[string][]byte{
+		"a.png": pictures.Tiny(1), "图 b.png": pictures.Tiny(2),
+	}}
+	for name, data := range g.shots {
+		g.put("my project 漢/"+name, string(data))
+	}
+	providers := map[string]any{}
+	for _, api := range pictureAPIs() {
+		base := g.provider.URL
+		if api == anthropic.API {
+			base = strings.TrimSuffix(base, "/v1")
+		}
+		providers[api] = map[string]any{"baseUrl": base, "api": api, "apiKey": "k", "models": []any{
+			map[string]any{"id": "sees", "input": []string{"text", "image"}}, map[string]any{"id": "blind"},
+		}}
+	}
+	conf, err := json.Marshal(map[string]any{"providers": providers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.put(".pi/agent/models.json", string(conf))
+	g.rt = g.runtime(func(c *piweb.Config) {
+		c.Providers = model.Registry{openai.API: openai.New, anthropic.API: anthropic.New, offline.API: offline.New}
+	})
+	return g
+}
+
+func (g *gallery) start(ref string) *piweb.Session {
+	g.t.Helper()
+	tools := []string{"read", "ls"}
+	s, err := g.rt.Create(g.t.Context(), g.project, piweb.OpenOptions{Tools: &tools, Model: ref})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return s
+}
+
+// shape is what a body says of pictures, so that both wires can be read the same
+// way: roles, texts in short, and which picture.
+func (g *gallery) shape(body []byte) []string {
+	g.t.Helper()
+	var b struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(body, &b); err != nil {
+		g.t.Fatal(err)
+	}
+	var out []string
+	for _, m := range b.Messages {
+		if m.Role == "system" || m.Role == "developer" || m.Role == "assistant" {
+			continue
+		}
+		out = append(out, m.Role+": "+g.parts(m.Content))
+	}
+	return out
+}
+
+func (g *gallery) parts(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return g.short(text)
+	}
+	var parts []struct {
+		Type, Text string
+		Content    json.RawMessage
+		ImageURL   struct{ URL string } `json:"image_url"`
+		Source     struct{ Data string }
+	}
+	if err := json.Unmarshal(content, &parts); err != nil {
+		g.t.Fatalf("%v: %s", err, content)
+	}
+	var out []string
+	for _, p := range parts {
+		switch p.Type {
+		case "text":
+			out = append(out, g.short(p.Text))
+		case "image_url":
+			_, data, _ := strings.Cut(p.ImageURL.URL, ",")
+			out = append(out, g.which(data))
+		case "image":
+			out = append(out, g.which(p.Source.Data))
+		case "tool_result":
+			out = append(out, "result["+g.parts(p.Content)+"]")
+		default:
+			out = append(out, p.Type)
+		}
+	}
+	return strings.Join(out, " + ")
+}
+
+func (g *gallery) which(data string) string {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for name, shot := range g.shots {
+		if bytes.Equal(shot, raw) {
+			return "<" + name + ">"
+		}
+	}
+	return "<another picture>"
+}
+
+func (g *gallery) short(text string) string {
+	var o struct {
+		Content   string
+		MediaType string `json:"media_type"`
+	}
+	if json.Unmarshal([]byte(text), &o) == nil && o.Content != "" {
+		if o.MediaType == "image" {
+			return "read " + strings.Fields(o.Content)[2]
+		}
+		return strings.TrimRight(strings.SplitN(o.Content, ",", 2)[0], ".")
+	}
+	return text
+}
+
+func (g *gallery) want(name string, want []string) {
+	g.t.Helper()
+	if diff := cmp.Diff(want, g.shape(g.last().Body)); diff != "" {
+		g.t.Errorf("%s: %s", name, diff)
+	}
+}
+
+const twoAtOnce = `{"steps":[
+	{"match":"look","toolCalls":[{"id":"p1","name":"read","arguments":{"path":"a.png"}},{"id":"p2","name":"ls","arguments":{}},{"id":"p3","name":"read","arguments":{"path":"图 b.png"}}]},
+	{"match":"look","text":"seen"},
+	{"match":"one","toolCalls":[{"id":"q1","name":"read","arguments":{"file_path":"a.png"}}]},
+	{"match":"one","text":"seen"},
+	{"match":"say","text":"ok","repeat":true}
+]}`
+
+// The wire, per API: parallel and mixed results, a reload in another process, a
+// model that does not see, and back (T1, T8, T12, B1, B12; cases 1, 9, 20).
+func TestPicturesOnTheWire(t *testing.T) {
+	const ls = "a.png\nAGENTS.md\ngo.mod\n图 b.png"
+	chat := []string{"user: look", "tool: read a.png", "tool: " + ls, "tool: read 图",
+		"user: Attached media from tool result: + a.png (call p1): + <a.png> + 图 b.png (call p3): + <图 b.png>"}
+	messages := []string{"user: look", "user: result[read a.png + <a.png>] + result[" + ls + "] + result[read 图 + <图 b.png>]"}
+	for api, want := range map[string][]string{openai.API: chat, anthropic.API: messages} {
+		t.Run(api, func(t *testing.T) {
+			g := newGallery(t, twoAtOnce)
+			s := g.start(api + "/sees")
+			g.say(s, "look")
+			g.want("at once", want)
+			path := s.Log().Path()
+			if err := g.rt.Release(s); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(filepath.Join(g.project, "a.png")); err != nil { // what was read is a snapshot
+				t.Fatal(err)
+			}
+			g.reopen(path, api+"/sees", "say after reload")
+			g.want("reloaded", append(slices.Clone(want), "user: say after reload"))
+			g.reopen(path, api+"/blind", "say blind")
+			if strings.Contains(string(g.last().Body), `"image`) || strings.Contains(string(g.last().Body), "base64,") {
+				t.Error("a picture went to a model that takes none")
+			}
+			if text := string(g.last().Body); !strings.Contains(text, "[image omitted: current model has no image input] a.png") || !strings.Contains(text, "图 b.png") {
+				t.Errorf("the model is not told: %s", text)
+			}
+			g.reopen(path, api+"/sees", "say again")
+			g.want("back", append(slices.Clone(want), "user: say after reload", "user: say blind", "user: say again"))
+		})
+	}
+}
+
+func (g *gallery) reopen(path, ref, text string) {
+	g.t.Helper()
+	s, err := g.rt.Open(g.t.Context(), path, piweb.OpenOptions{Model: ref})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.say(s, text)
+	if err := g.rt.Release(s); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// T7: the model that called is told at once that it cannot see.
+func TestBlindModelIsTold(t *testing.T) {
+	for _, api := range pictureAPIs() {
+		g := newGallery(t, twoAtOnce)
+		s := g.start(api + "/blind")
+		g.say(s, "one")
+		if text := string(g.last().Body); !strings.Contains(text, "takes no image input") || !strings.Contains(text, "vision model") || strings.Contains(text, "base64") {
+			t.Errorf("%s: %s", api, text)
+		}
+		c, err := s.Log().Context()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := false // what is kept does not depend on the model
+		for _, m := range c.Messages {
+			if r, ok := m.(*message.ToolResult); ok {
+				stored = len(r.Content) == 2 && r.Content[1].Type == message.TypeImage && !r.IsError && !strings.Contains(string(r.Details), "preview")
+			}
+		}
+		if !stored {
+			t.Error("the picture was not kept")
+		}
+	}
+}
+
+// B16: no event carries a picture; the end of a call carries a small one.
+func TestEventsCarryNoPicture(t *testing.T) {
+	g := newGallery(t, twoAtOnce)
+	big := pictures.JPEG(pictures.Photo(900, 700), 95)
+	g.put("my project 漢/a.png", string(big)) // a JPEG, whatever its name
+	s := g.start(openai.API + "/sees")
+	sub := s.Subscribe(0)
+	defer sub.Close()
+	turn, err := s.Prompt(t.Context(), piweb.Input{Text: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := turn.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	whole := base64.StdEncoding.EncodeToString(big)[2000:3000]
+	previews := 0
+	for {
+		e, err := sub.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), whole) || len(data) > 100<<10 {
+			t.Errorf("%s carries the picture (%d bytes)", e.Type, len(data))
+		}
+		if e.Type == agent.ToolEnd {
+			var d struct {
+				Preview struct {
+					MediaType string `json:"media_type"`
+					DataURI   string `json:"data_uri"`
+					SHA256    string
+				}
+			}
+			if err := json.Unmarshal(e.Result.Details, &d); err != nil || d.Preview.MediaType != "image" || len(d.Preview.SHA256) != 64 || !strings.HasPrefix(d.Preview.DataURI, "data:image/") {
+				t.Errorf("%v: details %.300s", err, e.Result.Details)
+			}
+			previews++
+		}
+		if e.Type == agent.AgentSettled {
+			break
+		}
+	}
+	if previews != 1 {
+		t.Errorf("%d previews", previews)
+	}
+	if !strings.Contains(string(g.last().Body), whole) {
+		t.Error("the picture did not reach the model")
+	}
+}
+
+// A picture of the user is admitted before it is part of anything: case 014.
+func TestUserPictures(t *testing.T) {
+	g := newGallery(t, twoAtOnce)
+	g.rt = g.runtime(func(c *piweb.Config) { c.Pictures.Input = 4096 })
+	s := g.start(openai.API + "/sees")
+	ok, err := s.Admit(t.Context(), g.shots["a.png"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Admit(t.Context(), pictures.Sized(6000)); err == nil || !strings.Contains(err.Error(), "6 KB") || !strings.Contains(err.Error(), "4 KB") {
+		t.Errorf("got %v", err)
+	}
+	turn, err := s.Prompt(t.Context(), piweb.Input{Text: "say", Images: []*piweb.Picture{ok}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := turn.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.want("with text", []string{"user: say + <a.png>"})
+}
+
+// Sessions of other programs that locked them: fixtures/cases 014, 015, 018, 019.
+func TestLockedSessions(t *testing.T) {
+	for _, name := range []string{"014-image-over-the-limit", "015-image-budget-of-a-request", "018-missing-and-odd-blob-references", "019-invalid-image-data"} {
+		t.Run(name, func(t *testing.T) {
+			g := newGallery(t, `{"steps":[{"match":"hello","text":"ok","repeat":true}]}`)
+			data, err := os.ReadFile(filepath.Join("fixtures", "cases", name, "session.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.put("sessions/s.jsonl", string(data))
+			blobs, err := filepath.Glob(filepath.Join("fixtures", "cases", name, "blobs", "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range blobs {
+				content, err := os.ReadFile(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.put("blobs/"+filepath.Base(b), string(content))
+			}
+			path := filepath.Join(g.home, "sessions", "s.jsonl")
+			if name[:3] == "014" {
+				g.rt = g.runtime(func(c *piweb.Config) { c.Pictures.Input = 4096 })
+			}
+			s, err := g.rt.Open(t.Context(), path, piweb.OpenOptions{CWD: g.project, Model: openai.API + "/sees"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.say(s, "hello")
+			body := string(g.last().Body)
+			want := map[string]int{"014": 0, "015": 6, "018": 1, "019": 2}[name[:3]]
+			if n := strings.Count(body, `"image_url":{`); n != want {
+				t.Errorf("%d pictures, want %d", n, want)
+			}
+			if strings.Contains(body, "blob:sha256") || name[:3] != "015" && !strings.Contains(body, "image omitted") {
+				t.Errorf("no note, or a reference: %.2000s", body)
+			}
+			after, err := os.ReadFile(path)
+			if err != nil || !bytes.HasPrefix(after, data) {
+				t.Errorf("the file changed (%v)", err)
+			}
+		})
+	}
+}
