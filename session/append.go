@@ -197,14 +197,15 @@ func (s *Session) openForWriting() error {
 		return err
 	}
 	if s.lock == nil {
-		lock, err := durable.TryLock(s.path)
-		if errors.Is(err, durable.ErrLocked) {
-			return fmt.Errorf("%s: %w; close it there, or wait until its turn has ended", s.path, ErrInUse)
+		lock, err := s.opts.lockFile(s.path)
+		if errors.Is(err, ErrInUse) {
+			return err
 		}
 		if err != nil {
 			return fmt.Errorf("%s: append: %w", s.path, err)
 		}
 		s.lock = lock
+		s.opts.Lease.claim(s.path, s.opts.now())
 	}
 	if err := s.catchUp(); err != nil {
 		return err

@@ -105,13 +105,14 @@ func (s *Session) createFile(entries []Entry) error {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		s.lock, err = durable.TryLock(s.path)
+		s.lock, err = s.opts.lockFile(s.path)
 	}
 	if err != nil {
 		_ = f.Close()
 		_ = fs.Remove(s.path)
 		return fmt.Errorf("create session: %w", err)
 	}
+	s.opts.Lease.claim(s.path, s.opts.now())
 	for i := range entries {
 		entries[i].Offset, entries[i].Line, entries[i].mem = offsets[i], i+2, nil
 	}

@@ -140,7 +140,7 @@ func (s *Session) writeMigration() error {
 func (s *Session) relock() error {
 	_ = s.lock.Unlock()
 	s.lock = nil
-	lock, err := durable.TryLock(s.path)
+	lock, err := s.opts.lockFile(s.path)
 	if err != nil {
 		return fmt.Errorf("%s: lock the migrated file: %w", s.path, err)
 	}

@@ -77,9 +77,9 @@ func take(path string, opts Options) (*taken, error) {
 	if filepath.Ext(abs) != ".jsonl" {
 		return nil, &FormatError{abs, 1, "its name does not end in .jsonl", "name a session file"}
 	}
-	lock, err := durable.TryLock(abs)
-	if errors.Is(err, durable.ErrLocked) {
-		return nil, fmt.Errorf("%s: %w; close it there, or wait until its turn has ended", abs, ErrInUse)
+	lock, err := opts.lockFile(abs)
+	if errors.Is(err, ErrInUse) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", abs, err)

@@ -24,6 +24,8 @@ type Options struct {
 	// IndexDir holds the offset indexes of large files; "" for none. It may be
 	// deleted at any time.
 	IndexDir string
+	// Lease tells other processes who holds a session for writing.
+	Lease Lease
 	// Strict validates every line at the open, the bodies of messages too, which
 	// otherwise are validated when they are read. A line that is no JSON is then no
 	// entry, as for pi. No index is used. For tools that judge files.
@@ -293,6 +295,9 @@ func (s *Session) Close() error {
 		s.saveIndex()
 	}
 	s.closed = true
+	if s.lock != nil {
+		s.opts.Lease.disclaim(s.path)
+	}
 	err := s.lock.Unlock()
 	s.lock = nil
 	if s.file != nil {

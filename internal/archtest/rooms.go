@@ -53,6 +53,7 @@ var rooms = []room{
 	{"leaf", "internal/signed", "signed, expiring references with rotating keys", []string{"internal/confine", "internal/durable"}, nil},
 	{"leaf", "internal/document", "text files as documents for a task: limits, UTF-8, blocks", []string{"internal/confine"}, nil},
 	{"leaf", "internal/frontmatter", "lenient YAML front matter", nil, []string{yaml}},
+	{"leaf", "internal/owner", "a door between the programs of one user on one machine", nil, nil},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},

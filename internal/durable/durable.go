@@ -97,10 +97,32 @@ func Save(fs FS, path string, data []byte, perm os.FileMode) error {
 	return nil
 }
 
+// Put is Save without a sync, for what may be lost in a power cut, such as who is
+// running now. A reader still sees the old file or the new one.
+func Put(fs FS, path string, data []byte, perm os.FileMode) error {
+	tmp, err := temp(fs, path, perm, false, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err == nil {
+		if err = fs.Rename(tmp, path); err != nil {
+			_ = fs.Remove(tmp)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
 // Temp writes and syncs a file beside path under a fresh name, for a caller that
 // gives it its own name later. The name is not made from that of path, which may
 // be as long as a name can be. On error no file is left.
 func Temp(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (string, error) {
+	return temp(fs, path, perm, true, fill)
+}
+
+func temp(fs FS, path string, perm os.FileMode, sync bool, fill func(io.Writer) error) (string, error) {
 	var suffix [8]byte
 	if _, err := rand.Read(suffix[:]); err != nil {
 		return "", err
@@ -115,7 +137,7 @@ func Temp(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (str
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
