@@ -40,17 +40,44 @@ type Forked struct {
 // or another folder's settings would allow more than the source has, the source's
 // tools are pinned. A subagent is forked only with the record that limits it.
 // While a prompt runs it is refused.
-func (r *Runtime) Fork(_ context.Context, path string, o ForkOptions) (Forked, error) {
+func (r *Runtime) Fork(ctx context.Context, path string, o ForkOptions) (Forked, error) {
 	if o.At == "" && o.Before {
 		return Forked{}, fmt.Errorf("%s: fork: name the entry before which the fork ends", path)
+	}
+	if f, done, err := r.handedFork(ctx, path, forkBody{o, false}); done {
+		return f, err
 	}
 	return r.fork(path, o, func(*session.Session) session.ID { return o.At })
 }
 
 // Clone is Fork of the branch that the session is on.
-func (r *Runtime) Clone(_ context.Context, path string, o ForkOptions) (Forked, error) {
+func (r *Runtime) Clone(ctx context.Context, path string, o ForkOptions) (Forked, error) {
 	o.Before = false
+	if f, done, err := r.handedFork(ctx, path, forkBody{o, true}); done {
+		return f, err
+	}
 	return r.fork(path, o, (*session.Session).Leaf)
+}
+
+// handedFork lets the program that holds a session fork it.
+func (r *Runtime) handedFork(ctx context.Context, path string, b forkBody) (f Forked, done bool, err error) {
+	if b.CWD != "" { // that program stands in another folder
+		if b.CWD, err = filepath.Abs(b.CWD); err != nil {
+			return f, true, err
+		}
+	}
+	var res forkResult
+	if done, err = r.handed(ctx, path, askFork, b, &res); !done || err != nil {
+		return f, done, err
+	}
+	f.Forked = res.Forked
+	if len(res.Carried) > 0 {
+		if f.Carried, err = toolselect.Parse(res.Carried); err != nil {
+			return f, true, err
+		}
+	}
+	f.Policy, _, err = r.Decide(f.Path, "")
+	return f, true, err
 }
 
 func (r *Runtime) fork(path string, o ForkOptions, at func(*session.Session) session.ID) (Forked, error) {
@@ -280,10 +307,14 @@ func (r *Runtime) Import(_ context.Context, cwd, file, folder string) (string, e
 // Move takes a session to another working folder: the header names it, and the
 // file lies with that folder's sessions. A live session is closed first; a running
 // one, and one that another process holds, is refused. It returns the new path.
-func (r *Runtime) Move(_ context.Context, path, cwd string) (string, error) {
+func (r *Runtime) Move(ctx context.Context, path, cwd string) (string, error) {
 	abs, dir, err := r.newFolder(cwd)
 	if err != nil {
 		return "", err
+	}
+	var moved string
+	if done, err := r.handed(ctx, path, askMove, moveBody{abs}, &moved); done {
+		return moved, err
 	}
 	if err := errors.Join(r.quiet(path, "the move"), exists(path)); err != nil {
 		return "", err
@@ -311,17 +342,44 @@ const maxName = 200
 
 // Rename names a session, live or not. Line breaks become blanks.
 func (r *Runtime) Rename(ctx context.Context, path, name string) error {
-	if s, live := r.registry.Live(path); live {
+	s, live := r.registry.Live(path)
+	if !live || !s.Log().Held() {
+		if done, err := r.handed(ctx, path, askRename, renameBody{name}, nil); done {
+			return err
+		}
+	}
+	if live {
 		return s.SetName(ctx, name)
 	}
 	name = session.CleanName(name)
 	if name == "" || len([]rune(name)) > maxName {
 		return fmt.Errorf("%w: it must have 1 to %d characters", wrapper.ErrName, maxName)
 	}
-	s, err := session.Open(path, r.session)
+	log, err := session.Open(path, r.session)
 	if err != nil {
 		return err
 	}
-	_, err = s.Commit(session.SessionInfo{Name: name})
-	return errors.Join(err, s.Close())
+	_, err = log.Commit(session.SessionInfo{Name: name})
+	return errors.Join(err, log.Close())
+}
+
+// MoveLeaf makes another entry of a session the one that the next prompt goes on
+// from, durably, live or not. The text is that of a message that a person may want
+// to write anew; the leaf is above it then.
+func (r *Runtime) MoveLeaf(ctx context.Context, path string, target session.ID) (text string, err error) {
+	s, live := r.registry.Live(path)
+	if !live || !s.Log().Held() {
+		if done, err := r.handed(ctx, path, askLeaf, leafBody{target}, &text); done {
+			return text, err
+		}
+	}
+	if live {
+		return s.MoveLeaf(ctx, target)
+	}
+	log, err := session.Open(path, r.session)
+	if err != nil {
+		return "", err
+	}
+	text, err = log.MoveLeaf(target)
+	return text, errors.Join(err, log.Close())
 }

@@ -20,7 +20,11 @@ import (
 // by their metadata. It returns them, the session first. Live ones are closed
 // first; if one runs, or another process holds one, nothing is deleted. Deleting
 // what is in the trash already changes nothing.
-func (r *Runtime) Delete(_ context.Context, path string) ([]session.Trashed, error) {
+func (r *Runtime) Delete(ctx context.Context, path string) ([]session.Trashed, error) {
+	var gone []session.Trashed
+	if done, err := r.handed(ctx, path, askDelete, nil, &gone); done {
+		return gone, err
+	}
 	paths := []string{path}
 	if exists(path) == nil {
 		children, err := r.descendants(path, r.sessionFiles)

@@ -16,6 +16,7 @@ package piweb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/internal/owner"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
@@ -79,6 +81,10 @@ type Config struct {
 	// Companions follow a session where it goes: copied by a fork, moved with it,
 	// removed with it. They come after those of this package's own rooms.
 	Companions []session.Companion
+	// Reachable lets other programs of the same user ask this one for what they want
+	// done with a session that it holds for writing, instead of refusing them. For
+	// programs that run for long.
+	Reachable bool
 	// Session injects clock, randomness and file system.
 	Session session.Options
 }
@@ -92,6 +98,11 @@ type Runtime struct {
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
+
+	doorMu  sync.Mutex
+	door    *owner.Door // where others ask; nil for nowhere
+	doorErr error
+	closed  bool
 }
 
 // New makes a runtime. It reads nothing yet and starts nothing but the clock
@@ -104,7 +115,15 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Session.IndexDir == "" {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
-	r := wrapper.NewRegistry(h, wrapper.Options{
+	r := &Runtime{host: h, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}
+	if cfg.Session.Lease.Dir == "" {
+		cfg.Session.Lease.Dir = filepath.Join(h.agentDir, "piweb", "leases")
+	}
+	if cfg.Reachable {
+		cfg.Session.Lease.Announce = r.openDoor
+	}
+	r.session = cfg.Session
+	r.registry = wrapper.NewRegistry(h, wrapper.Options{
 		Session:     cfg.Session,
 		IdleTimeout: cfg.IdleTimeout,
 		AgentDir:    h.agentDir,
@@ -115,12 +134,14 @@ func New(cfg Config) (*Runtime, error) {
 		Ask:         cfg.Ask,
 		AskTimeout:  cfg.AskTimeout,
 	})
-	return &Runtime{host: h, registry: r, session: cfg.Session, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}, nil
+	return r, nil
 }
 
 // Close ends all live sessions: running prompts are aborted and kept as far as
 // they came.
-func (r *Runtime) Close() error { return r.registry.Close() }
+func (r *Runtime) Close() error {
+	return errors.Join(r.registry.Close(), r.closeDoor())
+}
 
 // AgentDir is where the user's configuration and sessions are.
 func (r *Runtime) AgentDir() string { return r.host.agentDir }
@@ -183,6 +204,11 @@ func (r *Runtime) Create(ctx context.Context, cwd string, o OpenOptions) (*Sessi
 // options only CWD counts, for a session without a folder.
 func (r *Runtime) SetTools(ctx context.Context, path string, sel toolselect.Selection, o OpenOptions) (Changed, error) {
 	s, live := r.registry.Live(path)
+	if !live || !s.Log().Held() {
+		if c, done, err := r.handedTools(ctx, path, sel, o); done {
+			return c, err
+		}
+	}
 	if !live {
 		var err error
 		if s, err = r.Open(ctx, path, OpenOptions{CWD: o.CWD}); err != nil {
@@ -191,6 +217,22 @@ func (r *Runtime) SetTools(ctx context.Context, path string, sel toolselect.Sele
 		defer r.registry.Release(s)
 	}
 	return s.SetTools(ctx, sel)
+}
+
+// handedTools lets the program that holds a session change its tools. What that
+// means is read from the file, which has the last word.
+func (r *Runtime) handedTools(ctx context.Context, path string, sel toolselect.Selection, o OpenOptions) (c Changed, done bool, err error) {
+	entry, err := sel.Payload()
+	if err != nil {
+		return c, true, err
+	}
+	var res toolsResult
+	if done, err = r.handed(ctx, path, askTools, toolsBody{entry.Data, o.CWD}, &res); !done || err != nil {
+		return c, done, err
+	}
+	c.Appended, c.Recreated = res.Appended, res.Recreated
+	c.Policy, c.Trail, err = r.Decide(path, o.CWD)
+	return c, true, err
 }
 
 // Live returns the live session of a file, if there is one, and starts nothing.

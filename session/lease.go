@@ -37,8 +37,9 @@ type Lease struct {
 	// Dir holds the records, readable by the user alone. It may be deleted at any
 	// time.
 	Dir string
-	// Address and Key are written into the records; see Holder.
-	Address, Key string
+	// Announce says where this process can be asked, when it first takes a session;
+	// see Holder. nil, and an empty address, for nowhere.
+	Announce func() (address, key string)
 }
 
 // InUseError says that another process holds a session, and which one where that
@@ -106,7 +107,11 @@ func (l Lease) claim(path string, now time.Time) {
 	if file == "" {
 		return
 	}
-	data, err := json.Marshal(Holder{real, os.Getpid(), l.Address, l.Key, now.UTC()})
+	h := Holder{Path: real, PID: os.Getpid(), Since: now.UTC()}
+	if l.Announce != nil {
+		h.Address, h.Key = l.Announce()
+	}
+	data, err := json.Marshal(h)
 	if err == nil && os.MkdirAll(l.Dir, 0o700) == nil {
 		_ = durable.Put(durable.OS{}, file, data, 0o600)
 	}

@@ -83,8 +83,10 @@ func (a *app) root() *cobra.Command {
 }
 
 // runtime opens the library as the flags say.
-func (a *app) runtime() (*piweb.Runtime, error) {
-	return piweb.New(piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle()})
+func (a *app) runtime() (*piweb.Runtime, error) { return piweb.New(a.config()) }
+
+func (a *app) config() piweb.Config {
+	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle()}
 }
 
 // providers are the wires that this program speaks.

@@ -37,7 +37,7 @@ const oneSession = "one session: an id, the beginning of one, or a file"
 func (a *app) manageCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.forkCommand(), a.cloneCommand(), a.moveCommand(), a.renameCommand(),
-		a.deleteCommand(), a.restoreCommand(), a.importCommand(),
+		a.deleteCommand(), a.restoreCommand(), a.purgeCommand(), a.importCommand(), a.gotoCommand(),
 	}
 }
 

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/wrapper"
@@ -15,18 +15,19 @@ import (
 // model does and what a person should know on standard error.
 type printer struct {
 	a       *app
-	s       *piweb.Session
-	shown   map[int]int // bytes of each text block that were printed
-	dirty   bool        // the last line of the answer is open
+	path    string             // of the session
+	answer  func(askID string) // says no to a call that is asked; nil where others answer
+	shown   map[int]int        // bytes of each text block that were printed
+	dirty   bool               // the last line of the answer is open
 	aborted bool
 	failure string
 	lost    bool // deltas of this message did not come
 }
 
-func newPrinter(a *app, s *piweb.Session) *printer {
-	p := &printer{a: a, s: s, shown: map[int]int{}}
+func newPrinter(a *app, path string, header json.RawMessage) *printer {
+	p := &printer{a: a, path: path, shown: map[int]int{}}
 	if a.json {
-		a.printJSONLine(s.Log().Header().Raw)
+		a.printJSONLine(header)
 	}
 	return p
 }
@@ -78,13 +79,19 @@ func (p *printer) print(e wrapper.Event) {
 // question answers an asked call. A prompt on the command line may be a script's,
 // so nobody is asked: the answer is no, at once, and it is said how to allow it.
 func (p *printer) question(e wrapper.Event) {
+	if p.answer == nil {
+		p.a.notef("  waits for an answer there: %s (give it on the page of the process that holds the session)\n", oneLine(e.Reason))
+		return
+	}
 	p.a.notef("  not allowed here: %s (answer such questions on the page of `piweb serve`)\n", oneLine(e.Reason))
 }
 
 // note keeps what decides the exit code.
 func (p *printer) note(e wrapper.Event) {
 	if e.Type == agent.ToolAsk {
-		_ = p.s.Answer(e.AskID, false)
+		if p.answer != nil {
+			p.answer(e.AskID)
+		}
 	}
 	if e.Aborted != nil {
 		p.aborted = *e.Aborted
@@ -139,5 +146,5 @@ func (p *printer) finish() {
 	if p.aborted {
 		p.a.notef("stopped; what came so far is kept\n")
 	}
-	p.a.notef("session %s\n", oneLine(p.s.Log().Path()))
+	p.a.notef("session %s\n", oneLine(p.path))
 }

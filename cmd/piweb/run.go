@@ -19,7 +19,7 @@ import (
 // runFlags are the wishes of one `piweb run`.
 type runFlags struct {
 	session, cwd, model, thinking string
-	fresh, named                  bool
+	fresh, named, takeOver        bool
 	choice                        choice
 }
 
@@ -39,6 +39,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.session, "session", "", "go on with this session: an id, the beginning of one, or a file")
 	fl.BoolVar(&f.fresh, "new", false, "start a new session (so it is without --session)")
+	fl.BoolVar(&f.takeOver, "take-over", false, "answer here: a process that holds the session is asked to let go at its turn's end")
 	fl.StringVar(&f.cwd, "cwd", "", "working folder of a new session, or of one whose own is gone (default: here)")
 	fl.StringVar(&f.model, "model", "", "the model, as PROVIDER/ID or ID; "+piweb.OfflineModel+" needs nothing")
 	fl.StringVar(&f.thinking, "thinking", "", "the thinking level: off, minimal, low, medium, high, xhigh or max")
@@ -74,6 +75,14 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 	text, err := a.promptText(args)
 	if err != nil {
 		return err
+	}
+	if path, other, err := elsewhere(rt, f); err != nil {
+		return err
+	} else if other != nil {
+		done, err := a.runElsewhere(ctx, f, other, path, text)
+		if done || err != nil {
+			return err
+		}
 	}
 	s, err := openSession(ctx, rt, f)
 	if err != nil {
@@ -162,25 +171,8 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, stopSignals...)
-	defer signal.Stop(signals)
-	asking, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	done := make(chan struct{})
-	defer close(done)
-	var stopped atomic.Pointer[stoppedBy]
-	go func() {
-		select {
-		case sig := <-signals:
-			signal.Stop(signals) // the next one is the system's
-			by := &stoppedBy{sig}
-			stopped.Store(by)
-			giveUp(by)
-			s.Abort()
-		case <-done:
-		}
-	}()
+	asking, stopped, done := stopOnSignal(ctx, s.Abort)
+	defer done()
 
 	if warning := s.Folder().Warning; warning != "" {
 		a.notef("note: %s\n", oneLine(warning))
@@ -204,10 +196,15 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	if err := turn.Wait(ctx); err != nil {
 		return err
 	}
+	return a.ended(p, stopped.Load())
+}
+
+// ended says where the conversation is, and how the prompt ended.
+func (a *app) ended(p *printer, by *stoppedBy) error {
 	p.finish()
 	switch {
-	case p.aborted && stopped.Load() != nil:
-		return silent{stopped.Load()}
+	case p.aborted && by != nil:
+		return silent{by}
 	case p.aborted:
 		return silent{errAborted}
 	case p.failure != "":
@@ -216,9 +213,36 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	return nil
 }
 
+// stopOnSignal calls abort at the first signal that stops a run, and ends the
+// context; the second one is the system's.
+func stopOnSignal(ctx context.Context, abort func() bool) (asking context.Context, by *atomic.Pointer[stoppedBy], done func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, stopSignals...)
+	asking, giveUp := context.WithCancelCause(ctx)
+	end := make(chan struct{})
+	by = &atomic.Pointer[stoppedBy]{}
+	go func() {
+		select {
+		case sig := <-signals:
+			signal.Stop(signals) // the next one is the system's
+			why := &stoppedBy{sig}
+			by.Store(why)
+			giveUp(why)
+			abort()
+		case <-end:
+		}
+	}()
+	return asking, by, func() {
+		signal.Stop(signals)
+		giveUp(nil)
+		close(end)
+	}
+}
+
 // follow prints the events of a prompt up to its end.
 func (a *app) follow(ctx context.Context, s *piweb.Session, sub *wrapper.Subscription) (*printer, error) {
-	p := newPrinter(a, s)
+	p := newPrinter(a, s.Log().Path(), s.Log().Header().Raw)
+	p.answer = func(askID string) { _ = s.Answer(askID, false) }
 	for {
 		e, err := sub.Next(ctx)
 		if err != nil {

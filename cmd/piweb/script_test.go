@@ -40,10 +40,12 @@ func TestScripts(t *testing.T) {
 			fixtures, err := filepath.Abs("../../fixtures")
 			env.Setenv("FIXTURES", fixtures)
 			env.Values["snapshots"] = map[string]snapshot{}
+			env.Values["held"] = map[string]*exec.Cmd{}
 			return errors.Join(err, os.MkdirAll(home, 0o755))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "snap": snap, "same": same, "waitfor": waitFor, "copycase": copyCase, "jsonhas": jsonHas, "session": findSession, "sed": replace, "serve": serve,
+			"hold": hold, "letgo": letGo,
 		},
 	})
 }
@@ -181,19 +183,7 @@ func replace(ts *testscript.TestScript, _ bool, args []string) {
 // would, asks for the list of sessions, and ends it by Ctrl-C: serve NAME COMMAND …
 // The output is left in NAME.out, the list in NAME.json.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
-	path := ""
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		for _, name := range []string{args[1], args[1] + ".exe"} {
-			if _, err := os.Stat(filepath.Join(dir, name)); err == nil && path == "" {
-				path = filepath.Join(dir, name)
-			}
-		}
-	}
-	cmd := exec.Command(path, args[2:]...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "GORACE", "SYSTEMROOT"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd := program(ts, args[1], args[2:]...)
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -52,7 +52,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 	ctx, stop := signal.NotifyContext(ctx, stopSignals...)
 	defer stop()
 	debug.SetGCPercent(30) // a server that stays open all day: little memory before a little time
-	rt, err := a.runtime()
+	cfg := a.config()
+	cfg.Reachable = true
+	rt, err := piweb.New(cfg)
 	if err != nil {
 		return err
 	}

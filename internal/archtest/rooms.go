@@ -88,7 +88,7 @@ var rooms = []room{
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
-		[]string{"message", "artifact", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media"}, nil},
+		[]string{"internal/owner", "message", "artifact", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "message", "artifact", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
