@@ -25,6 +25,7 @@ import (
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
+	"github.com/piweb-go/piweb/completion"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/internal/owner"
 	"github.com/piweb-go/piweb/media"
@@ -85,6 +86,9 @@ type Config struct {
 	// done with a session that it holds for writing, instead of refusing them. For
 	// programs that run for long.
 	Reachable bool
+	// Completion are providers of completion besides our own; see
+	// [Runtime.Completion].
+	Completion []completion.Provider
 	// Session injects clock, randomness and file system.
 	Session session.Options
 }
@@ -95,6 +99,7 @@ type Runtime struct {
 	registry   *wrapper.Registry
 	session    session.Options
 	companions []session.Companion // see host.companions
+	mentions   *mentions
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
@@ -116,6 +121,9 @@ func New(cfg Config) (*Runtime, error) {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
 	r := &Runtime{host: h, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}
+	if r.mentions, err = newMentions(r, cfg.Completion); err != nil {
+		return nil, err
+	}
 	if cfg.Session.Lease.Dir == "" {
 		cfg.Session.Lease.Dir = filepath.Join(h.agentDir, "piweb", "leases")
 	}
@@ -129,6 +137,7 @@ func New(cfg Config) (*Runtime, error) {
 		AgentDir:    h.agentDir,
 		Gates:       cfg.Gates,
 		Outputs:     keepOutputs,
+		Mentions:    r.mentions.resolve,
 		Pictures:    wrapper.Pictures{Admitter: h.pictures, Open: h.opener},
 		MaxTurns:    cfg.MaxTurns,
 		Ask:         cfg.Ask,
@@ -140,7 +149,7 @@ func New(cfg Config) (*Runtime, error) {
 // Close ends all live sessions: running prompts are aborted and kept as far as
 // they came.
 func (r *Runtime) Close() error {
-	return errors.Join(r.registry.Close(), r.closeDoor())
+	return errors.Join(r.registry.Close(), r.closeDoor(), r.mentions.files.Close())
 }
 
 // AgentDir is where the user's configuration and sessions are.

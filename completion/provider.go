@@ -10,9 +10,10 @@ import (
 // Scope is whose question it is. The server fills it in from the session and the
 // signed-in user; nothing in it comes from a client.
 type Scope struct {
-	SessionID string
-	CWD       string // where the session works; absolute, or "" where there is none
-	UserID    string // "" where there is only one user
+	SessionID   string
+	SessionFile string // "" where it is not known
+	CWD         string // where the session works; absolute, or "" where there is none
+	UserID      string // "" where there is only one user
 	// Recent are paths below CWD that the session has mentioned or changed, the
 	// latest first.
 	Recent []string

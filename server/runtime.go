@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/completion"
+	"github.com/piweb-go/piweb/completion/files"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/server/wire"
@@ -30,6 +32,13 @@ type Runtime interface {
 	LiveSessions() []*piweb.Session
 	// Release stops a live session; its file stays.
 	Release(s *piweb.Session) error
+	// Completion knows who completes what in messages.
+	Completion() *completion.Registry
+	// CompletionScope says whose question it is that is typed in a session: live, or
+	// the file at path.
+	CompletionScope(path string, live *piweb.Session) (completion.Scope, error)
+	// Preview is the beginning of a file that a message may name.
+	Preview(s completion.Scope, id string) (files.Preview, error)
 	// Decide resolves the policy of a file and loads nothing.
 	Decide(path, cwd string) (policy.Policy, policy.Trail, error)
 	// Explain says of a file what a live session would do.

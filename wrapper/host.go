@@ -71,7 +71,10 @@ type Options struct {
 	Pictures    Pictures
 	AgentDir    string // told to extensions
 	// Outputs keeps whole outputs of tools beside a session's file; nil for nothing.
-	Outputs  func(sessionFile string) agent.Outputs
+	Outputs func(sessionFile string) agent.Outputs
+	// Mentions resolves what a user's own text names, before anything is put in its
+	// place; nil leaves the text as it is.
+	Mentions func(ctx context.Context, at Place, text string) Mentioned
 	MaxTurns int
 	// Ask, if not nil, decides on asked calls in place of whoever listens.
 	Ask func(ctx context.Context, q agent.Question) (bool, error)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/internal/document"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
@@ -262,11 +263,12 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 // front of it. send is false where nothing is left to send. It is called under
 // mu, with an engine.
 func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send bool, err error) {
-	text := strings.ToValidUTF8(in.Text, "\uFFFD")
+	text, behind := s.mentioned(ctx, strings.ToValidUTF8(in.Text, "\uFFFD"))
 	text, send, err = s.expand(ctx, text)
 	if err != nil || !send {
 		return said, false, err
 	}
+	text = document.Append(text, behind)
 	said.Message = &message.User{Content: in.content(text), Timestamp: time.Now().UnixMilli()}
 	said.Before, err = s.engine.loadout.x.before(ctx, said.Message)
 	return said, err == nil, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -69,7 +70,7 @@ func judge(root *confine.Root, id string) (Named, error) {
 	}
 	n := Named{Path: filepath.ToSlash(rel), Real: filepath.ToSlash(real), Folder: info.IsDir(), Info: info}
 	switch {
-	case inGit(n.Path) || inGit(n.Real):
+	case InGit(n.Path) || InGit(n.Real):
 		return Named{}, refuse(id, ErrGit)
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return Named{}, refuse(id, ErrKind)
@@ -83,8 +84,10 @@ func judge(root *confine.Root, id string) (Named, error) {
 
 func refuse(id string, err error) error { return fmt.Errorf("%q %w", id, err) }
 
-// inGit says that a path leads into a folder that is git's own.
-func inGit(path string) bool {
+func sameFile(a, b fs.FileInfo) bool { return os.SameFile(a, b) }
+
+// InGit says that a path leads into a folder that is git's own.
+func InGit(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if isGit(part) {
 			return true

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -119,9 +120,23 @@ func locate(root *confine.Root, name string) (rel string, err error) {
 	return rel, nil
 }
 
+// maxTries is how often a file is read that somebody replaces meanwhile.
+const maxTries = 4
+
 // read reads a located file, at most limit bytes.
 func read(root *confine.Root, name, rel string, limit int64) (doc Document, size int64, err error) {
-	data, err := root.ReadFile(rel, limit)
+	var data []byte
+	for try := 0; ; try++ {
+		var same bool
+		data, same, err = readOnce(root, rel, limit)
+		if err != nil || same {
+			break
+		}
+		if try == maxTries {
+			err = fs.ErrNotExist
+			break
+		}
+	}
 	switch {
 	case errors.Is(err, confine.ErrTooBig):
 		return doc, 0, err
@@ -139,6 +154,28 @@ func read(root *confine.Root, name, rel string, limit int64) (doc Document, size
 	}
 	text := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	return Document{Path: filepath.ToSlash(rel), Content: string(text)}, int64(len(data)), nil
+}
+
+// readOnce reads a file, and says whether it is the one that lies at the path: a
+// link that was put on the way may have led elsewhere in the folder.
+func readOnce(root *confine.Root, rel string, limit int64) (data []byte, same bool, err error) {
+	f, err := root.Open(rel)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	if data, err = confine.ReadOpen(f, limit); err != nil {
+		return nil, false, err
+	}
+	at, there, err := root.Resolve(rel)
+	if err != nil {
+		return nil, false, nil // it is gone, or leads away now
+	}
+	return data, at == rel && os.SameFile(opened, there), nil
 }
 
 // Lines is the part of a document between two lines, both in it and counted from

@@ -1,0 +1,85 @@
+package files
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/piweb-go/piweb/completion"
+	"github.com/piweb-go/piweb/internal/confine"
+)
+
+const (
+	previewBytes = 8 << 10 // of a file that are shown
+	previewLines = 40
+)
+
+// Preview is the beginning of a file, for people.
+type Preview struct {
+	Path   string `json:"path"`
+	Text   string `json:"text,omitempty"`
+	Size   int64  `json:"size"` // bytes
+	More   bool   `json:"more,omitempty"`
+	Binary bool   `json:"binary,omitempty"`
+	Folder bool   `json:"folder,omitempty"`
+}
+
+// PreviewOf shows a file below a folder that may be named there; see [Gate]. Lines
+// behind the path choose where it begins.
+func PreviewOf(folder, id string) (Preview, error) {
+	root, err := confine.OpenRoot(folder)
+	if err != nil {
+		return Preview{}, err
+	}
+	defer root.Close()
+	n, err := Gate(root, id, completion.Lines{})
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Path: n.Path, Size: n.Info.Size(), Folder: n.Folder}
+	if n.Folder {
+		p.Size = 0
+		return p, nil
+	}
+	data, err := readNamed(root, n, previewBytes+1)
+	if err != nil {
+		return Preview{}, err
+	}
+	p.More = len(data) > previewBytes
+	data = data[:min(len(data), previewBytes)]
+	for i := 0; p.More && i < utf8.UTFMax && len(data) > 0 && !utf8.Valid(data); i++ {
+		data = data[:len(data)-1] // a character that was cut
+	}
+	if !utf8.Valid(data) || strings.IndexByte(string(data), 0) >= 0 {
+		p.Binary, p.More = true, false
+		return p, nil
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	if from := n.Lines.From - 1; from > 0 {
+		lines = lines[min(from, len(lines)):]
+	}
+	if len(lines) > previewLines {
+		lines, p.More = lines[:previewLines], true
+	}
+	p.Text = strings.Join(lines, "")
+	return p, nil
+}
+
+// readNamed reads the beginning of a file that passed the gate. What was opened
+// must be what the gate has seen: a name that was swapped since is refused.
+func readNamed(root *confine.Root, n Named, limit int64) ([]byte, error) {
+	f, err := root.Open(filepath.FromSlash(n.Real))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !sameFile(n.Info, info) {
+		return nil, refuse(n.Path, confine.ErrOutside)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}

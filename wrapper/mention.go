@@ -1,0 +1,31 @@
+package wrapper
+
+import (
+	"context"
+
+	"github.com/piweb-go/piweb/internal/document"
+)
+
+// Place says whose text is looked at.
+type Place struct {
+	SessionID   string
+	SessionFile string
+	CWD         string
+}
+
+// Mentioned is a user's text whose tokens were resolved.
+type Mentioned struct {
+	Text string
+	// Documents go behind what the text becomes.
+	Documents []document.Document
+}
+
+// mentioned resolves the tokens of what the user has typed. It comes before
+// templates and skills: what those put in is never looked at. It is called under mu.
+func (s *Session) mentioned(ctx context.Context, text string) (string, []document.Document) {
+	if s.opts.Mentions == nil {
+		return text, nil
+	}
+	m := s.opts.Mentions(ctx, Place{s.log.ID(), s.log.Path(), s.Folder().Path}, text)
+	return m.Text, m.Documents
+}
