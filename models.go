@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
+	"time"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/media"
+	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -112,7 +115,12 @@ func (h *host) open(ctx context.Context, cfg *config.Config, ref string, want wr
 	if err != nil {
 		return wrapper.Chosen{}, err
 	}
-	spec := model.Spec{Info: modelInfo(conn.Model), BaseURL: conn.BaseURL, APIKey: conn.Key.Reveal(), Headers: map[string]string{}, Compat: conn.Compat}
+	spec := model.Spec{Info: modelInfo(conn.Model), BaseURL: conn.BaseURL, APIKey: conn.Key.Reveal(), Headers: map[string]string{}, Compat: conn.Compat, Levels: map[string]string{}}
+	for level, word := range conn.ThinkingLevelMap {
+		if word != nil {
+			spec.Levels[string(level)] = *word
+		}
+	}
 	for name, value := range conn.Headers {
 		spec.Headers[name] = value.Reveal()
 	}
@@ -171,19 +179,102 @@ func modelInfo(m config.Model) agent.ModelInfo {
 	}
 }
 
-// ModelLine is a model as a list shows it.
+// ModelLine is a model as a list shows it. Sizes are in tokens, prices in US
+// dollars per million tokens.
 type ModelLine struct {
-	Name        string `json:"name"`
-	Unavailable string `json:"unavailable,omitempty"` // why it cannot be used
+	Name          string        `json:"name"` // "provider/id"
+	Title         string        `json:"title,omitempty"`
+	API           string        `json:"api"`
+	BaseURL       string        `json:"baseUrl,omitempty"`
+	ContextWindow int           `json:"contextWindow,omitempty"`
+	MaxTokens     int           `json:"maxTokens,omitempty"`
+	Images        bool          `json:"images"`
+	Levels        []string      `json:"thinkingLevels"`
+	Cost          *config.Rates `json:"cost,omitempty"` // nil where it is not told
+	KeySource     string        `json:"keySource,omitempty"`
+	Unavailable   string        `json:"unavailable,omitempty"` // why it cannot be used
 }
 
 // Models lists the models of a working folder, the offline one last.
 func (r *Runtime) Models(cwd string) []ModelLine {
 	var out []ModelLine
 	for _, m := range r.host.config(cwd).Models.Available() {
-		out = append(out, ModelLine{m.String(), m.Unavailable})
+		line := ModelLine{
+			Name: m.String(), Title: m.Name, API: m.API, BaseURL: withoutCredentials(m.BaseURL), ContextWindow: m.ContextWindow, MaxTokens: m.MaxTokens,
+			Images: m.Images(), KeySource: m.KeySource, Unavailable: m.Unavailable,
+		}
+		for _, l := range m.ThinkingLevels() {
+			line.Levels = append(line.Levels, string(l))
+		}
+		if m.Cost.Rates != (config.Rates{}) {
+			line.Cost = &m.Cost.Rates
+		}
+		if err := r.host.providers.Speaks(modelInfo(m)); err != nil && line.Unavailable == "" {
+			line.Unavailable = err.Error()
+		}
+		out = append(out, line)
 	}
-	return append(out, ModelLine{Name: OfflineModel})
+	info := offline.Models()[0]
+	return append(out, ModelLine{Name: OfflineModel, Title: info.Name, API: info.API, Images: info.Images, Levels: []string{"off"}})
+}
+
+// withoutCredentials is an address without what may be secret in it: user,
+// password and query.
+func withoutCredentials(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// Probe is what a model said when it was tried.
+type Probe struct {
+	Model    string        `json:"model"`
+	Answer   string        `json:"answer"`
+	Stop     string        `json:"stop"`
+	First    time.Duration `json:"firstNs"` // until the first word
+	Total    time.Duration `json:"totalNs"`
+	Usage    message.Usage `json:"usage"`
+	Thinking string        `json:"thinkingLevel"`
+}
+
+// probePrompt is what a model is asked when it is tried.
+const probePrompt = "Reply with the single word: ready"
+
+// TryModel asks a model one short question, without a session, a system prompt or
+// tools. Nothing is recorded.
+func (r *Runtime) TryModel(ctx context.Context, cwd, ref, thinking string) (Probe, error) {
+	chosen, err := r.host.Model(ctx, wrapper.ModelWish{CWD: cwd, Explicit: ref, Thinking: thinking})
+	if err != nil {
+		return Probe{}, err
+	}
+	p := Probe{Model: chosen.Model.Info().String(), Thinking: chosen.Thinking}
+	start := time.Now()
+	for d, err := range chosen.Model.Stream(ctx, agent.Request{Thinking: chosen.Thinking, Messages: []message.Message{
+		&message.User{Content: message.Content{message.Text(probePrompt)}},
+	}}) {
+		if err != nil {
+			return p, err
+		}
+		switch d := d.(type) {
+		case agent.TextDelta:
+			if p.First == 0 {
+				p.First = time.Since(start)
+			}
+			p.Answer += d.Text
+		case agent.UsageDelta:
+			p.Usage = d.Usage
+		case agent.Stop:
+			p.Stop = string(d.Reason)
+		}
+	}
+	p.Total = time.Since(start)
+	if p.Stop == "" {
+		return p, fmt.Errorf("%s broke off in the middle of its answer", p.Model)
+	}
+	return p, nil
 }
 
 // CheckThinking checks the name of a thinking level.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/piweb-go/piweb/config/public"
 )
 
 const authHint = "correct the file; until then none of its keys is used"
@@ -94,52 +96,23 @@ func credentialOf(value any) credential {
 }
 
 // keyVariable is the variable in which pi looks for a provider's key, "" where it
-// knows none. The table names providers that people write into models.json; that
-// a name stands here does not mean that piweb has models for it.
+// knows none. The names that do not stand in package public are of providers that
+// people write into models.json.
 func keyVariable(provider string) string {
+	if k, ok := public.Find(provider); ok {
+		return k.Variable
+	}
 	switch provider {
-	case "openai":
-		return "OPENAI_API_KEY"
-	case "anthropic":
-		return "ANTHROPIC_API_KEY"
-	case "google":
-		return "GEMINI_API_KEY"
 	case "azure", "azure-openai-responses":
 		return "AZURE_OPENAI_API_KEY"
-	case "openrouter":
-		return "OPENROUTER_API_KEY"
-	case "deepseek":
-		return "DEEPSEEK_API_KEY"
-	case "groq":
-		return "GROQ_API_KEY"
 	case "mistral":
 		return "MISTRAL_API_KEY"
-	case "xai":
-		return "XAI_API_KEY"
-	case "cerebras":
-		return "CEREBRAS_API_KEY"
 	case "nvidia":
 		return "NVIDIA_API_KEY"
-	case "zai":
-		return "ZAI_API_KEY"
-	case "moonshotai", "moonshotai-cn":
+	case "moonshotai-cn":
 		return "MOONSHOT_API_KEY"
-	case "kimi-coding":
-		return "KIMI_API_KEY"
-	case "minimax":
-		return "MINIMAX_API_KEY"
-	case "huggingface":
-		return "HF_TOKEN"
-	case "fireworks":
-		return "FIREWORKS_API_KEY"
 	case "together":
 		return "TOGETHER_API_KEY"
-	case "baseten":
-		return "BASETEN_API_KEY"
-	case "opencode", "opencode-go":
-		return "OPENCODE_API_KEY"
-	case "vercel-ai-gateway":
-		return "AI_GATEWAY_API_KEY"
 	}
 	return ""
 }

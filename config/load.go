@@ -77,11 +77,12 @@ func (c *Config) loadModels(env Env, opts Options) {
 	if r.timeout <= 0 {
 		r.timeout = commandTimeout
 	}
-	models, modelProblems := newModels(env, file, auth, opts.Keys, r)
-	c.report(modelProblems...)
+	broken := ""
 	if len(problems) > 0 {
-		models.broken = problems[0].Error()
+		broken = problems[0].Error()
 	}
+	models, modelProblems := newModels(env, file, broken, auth, opts.Keys, r)
+	c.report(modelProblems...)
 	c.Models = models
 }
 

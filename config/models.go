@@ -9,6 +9,8 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+
+	"github.com/piweb-go/piweb/config/public"
 )
 
 // What Find and Connect refuse; match with errors.Is.
@@ -40,8 +42,10 @@ func (e *ModelError) Error() string {
 
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Models are the models that models.json describes, and OpenAI's under the names
-// that the user gives. It does not change and may be used by many goroutines.
+// Models are the models that models.json describes, and those of public providers
+// that a key or models.json names (package public). What the user says of a model
+// wins over what is known of it. It does not change and may be used by many
+// goroutines.
 type Models struct {
 	models    []Model
 	providers map[string]provider
@@ -55,16 +59,15 @@ type provider struct {
 	credential credential
 	explicit   Secret
 	look       lookup
-	// open makes a model for an id that nobody has described, nil where only
-	// described models exist.
-	open func(id string) Model
+	// known is what the program knows of a public provider, nil of another. Its
+	// models may go by names that nobody has described.
+	known *public.Provider
 }
 
-// The built-in provider. Its models are whatever the user names; nothing is
-// claimed about them beyond pi's defaults.
+// The wire of a model at OpenAI of which nothing is known: the one that its many
+// copies speak, since models.json may send the provider to one of them.
 const (
 	openAI     = "openai"
-	openAIURL  = "https://api.openai.com/v1"
 	openAIWire = "openai-completions"
 )
 
@@ -75,36 +78,122 @@ const (
 )
 
 // newModels lays the files over each other. keys are explicit ones by provider.
-func newModels(env Env, file modelsFile, auth map[string]credential, keys map[string]Secret, r *resolver) (*Models, []*Problem) {
-	ms := &Models{providers: map[string]provider{}, resolver: r}
+// broken says why models.json is not in force: it might have sent a public
+// provider somewhere else, so that nothing of one is offered then; who names a
+// model of one gets it.
+func newModels(env Env, file modelsFile, broken string, auth map[string]credential, keys map[string]Secret, r *resolver) (*Models, []*Problem) {
+	ms := &Models{providers: map[string]provider{}, resolver: r, broken: broken}
 	var problems []*Problem
-	ids := file.ids
-	if !slices.Contains(ids, openAI) {
-		ids = append(slices.Clone(ids), openAI)
-	}
-	for _, id := range ids {
-		entry := file.providers[id]
-		p := provider{entry: entry, credential: auth[id], explicit: keys[id], look: env.over(auth[id].env)}
-		if id == openAI {
-			p.open = p.openAIModel
+	open := func(id string) provider {
+		p := provider{entry: file.providers[id], credential: auth[id], explicit: keys[id], look: env.over(auth[id].env)}
+		if k, ok := public.Find(id); ok {
+			p.known = &k
 		}
 		ms.providers[id] = p
+		return p
+	}
+	for _, id := range file.ids {
+		p := open(id)
 		problems = append(problems, p.complaints(file.path, id)...)
-		for _, m := range entry.models {
-			model := p.describe(id, m)
-			if at := slices.IndexFunc(ms.models, func(o Model) bool { return o.Provider == id && o.ID == m.id }); at >= 0 {
-				ms.models[at] = model // a later entry of the same id replaces
-			} else {
-				ms.models = append(ms.models, model)
+		for _, m := range p.entry.models {
+			ms.add(p.describe(id, m))
+		}
+		for _, m := range p.describeKnown(id) {
+			if !slices.ContainsFunc(p.entry.models, func(own modelEntry) bool { return own.id == m.ID }) {
+				ms.models = append(ms.models, m) // the user's own come first, and win
 			}
+		}
+	}
+	for _, k := range public.Providers() {
+		if slices.Contains(file.ids, k.ID) {
+			continue
+		}
+		// Nothing is offered of a provider that nobody has given a key for.
+		if p := open(k.ID); broken == "" && p.hasKey(k.ID) {
+			ms.models = append(ms.models, p.describeKnown(k.ID)...)
 		}
 	}
 	return ms, problems
 }
 
+// add puts a model at the end; one of the same name replaces the earlier one in
+// its place.
+func (ms *Models) add(m Model) {
+	if at := slices.IndexFunc(ms.models, func(o Model) bool { return o.Provider == m.Provider && o.ID == m.ID }); at >= 0 {
+		ms.models[at] = m
+		return
+	}
+	ms.models = append(ms.models, m)
+}
+
+// hasKey says whether a key is there, as far as that is known without running a
+// command.
+func (p provider) hasKey(id string) bool {
+	key := p.key(id)
+	return key.problem == "" && len(key.template.missing(p.look)) == 0
+}
+
+// describeKnown makes the models that are known of a public provider.
+func (p provider) describeKnown(id string) []Model {
+	if p.known == nil {
+		return nil
+	}
+	list := p.known.Models()
+	out := make([]Model, len(list))
+	for i, m := range list {
+		out[i] = p.describe(id, p.knownEntry(m))
+	}
+	return out
+}
+
+// knownEntry is what is known of a model, as models.json would say it. The wire
+// and the address are left to the provider.
+func (p provider) knownEntry(m public.Model) modelEntry {
+	number := func(n int) *float64 {
+		if n <= 0 {
+			return nil
+		}
+		f := float64(n)
+		return &f
+	}
+	cost, _ := json.Marshal(Rates{Input: m.Input, Output: m.Output, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite}) // numbers always encode
+	input := []string{"text"}
+	if m.Images {
+		input = append(input, "image")
+	}
+	return modelEntry{
+		id: m.ID, name: m.Name, known: true, reasoning: &m.Reasoning, thinkingLevelMap: knownLevels(p.known.API, m.Levels),
+		input: input, cost: cost, contextWindow: number(m.ContextWindow), maxTokens: number(m.MaxTokens),
+	}
+}
+
+// knownLevels turns the provider's words for thinking levels into a map of ours.
+// Where only some are told, the others are ruled out; "off" is ruled out where
+// leaving thinking unsaid would mean the provider's own default.
+func knownLevels(api string, words []string) map[ThinkingLevel]*string {
+	if len(words) == 0 {
+		return nil
+	}
+	out := map[ThinkingLevel]*string{}
+	for _, level := range ThinkingLevels() {
+		word := string(level)
+		if level == ThinkingOff {
+			word = "none"
+		}
+		switch {
+		case slices.Contains(words, word):
+			out[level] = &word
+		case level == ThinkingOff && api != "openai-responses":
+		default:
+			out[level] = nil
+		}
+	}
+	return out
+}
+
 // complaints warns of entries that have no effect.
 func (p provider) complaints(path, id string) []*Problem {
-	if p.open != nil {
+	if p.known != nil {
 		return nil
 	}
 	var what, hint string
@@ -120,10 +209,6 @@ func (p provider) complaints(path, id string) []*Problem {
 	}
 	return []*Problem{{File: path, Path: "providers." + id, What: what, Hint: hint, Warning: true, Err: ErrValue}}
 }
-
-// openAIModel is the model of a given name at OpenAI, or where models.json sends
-// that provider.
-func (p provider) openAIModel(id string) Model { return p.describe(openAI, modelEntry{id: id}) }
 
 // describe makes the model of an entry: what the entry says, else the provider,
 // else the default; then modelOverrides on top. Headers are the exception: those
@@ -141,8 +226,12 @@ func (p provider) describe(providerID string, m modelEntry) Model {
 		MaxTokens:      int(max(firstSet(defaultMaxTokens, over.maxTokens, m.maxTokens), 1)),
 		SamplingParams: overlay(m.sampling, over.sampling),
 	}
-	if providerID == openAI {
-		out.API, out.BaseURL = first(out.API, openAIWire), first(out.BaseURL, openAIURL)
+	if p.known != nil {
+		api := p.known.API
+		if providerID == openAI && !m.known {
+			api = openAIWire
+		}
+		out.API, out.BaseURL = first(out.API, api), first(out.BaseURL, p.known.BaseURL)
 	}
 	out.BaseURL = strings.TrimRight(out.BaseURL, "/")
 	for _, input := range [][]string{m.input, over.input} {
@@ -239,9 +328,9 @@ func (p provider) key(id string) keyPlan {
 	return keyPlan{problem: problem}
 }
 
-// Available lists every model that is described, usable or not, in the order of
-// models.json. Each says why it cannot be used. OpenAI's models are listed only
-// where models.json describes them: piweb keeps no catalogue.
+// Available lists every model that is described, usable or not: those of
+// models.json in its order, then those of public providers that have a key. Each
+// says why it cannot be used.
 func (ms *Models) Available() []Model { return slices.Clone(ms.models) }
 
 // Find returns the model called ref: "provider/id", or an id alone. The model
@@ -271,10 +360,20 @@ func (ms *Models) Find(ref string) (Model, error) {
 		}
 	}
 	id, rest, split := strings.Cut(ref, "/")
-	if p := ms.providers[id]; split && rest != "" && p.open != nil {
-		return p.open(rest), nil
+	if p := ms.providers[id]; split && rest != "" && p.known != nil {
+		return p.named(id, rest), nil
 	}
 	return Model{}, ms.unknown(ref)
+}
+
+// named is the model of that name at a public provider, described or not.
+func (p provider) named(id, name string) Model {
+	for _, m := range p.known.Models() {
+		if m.ID == name {
+			return p.describe(id, p.knownEntry(m))
+		}
+	}
+	return p.describe(id, modelEntry{id: name})
 }
 
 // match finds the model that ref names with its provider, and those of other
@@ -303,7 +402,7 @@ func (ms *Models) unknown(ref string) error {
 	case len(ms.models) > 0:
 		e.Reason, e.Candidates = "there are", names(ms.models)
 	default:
-		e.Reason = `models.json describes none; a model of OpenAI is called "openai/<id>"`
+		e.Reason = `models.json describes none, and no key of a public provider is there; a model of one is called "provider/id", such as "openai/<id>"`
 	}
 	if n := len(e.Candidates); n > 20 {
 		e.Candidates = append(slices.Clip(e.Candidates[:20]), fmt.Sprintf("and %d more", n-20))

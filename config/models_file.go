@@ -29,6 +29,7 @@ type providerEntry struct {
 // modelEntry is an entry of models or of modelOverrides; nil means not said.
 type modelEntry struct {
 	id, name, api, baseURL   string
+	known                    bool // from what is known of public providers, not from the file
 	reasoning                *bool
 	thinkingLevelMap         map[ThinkingLevel]*string
 	input                    []string

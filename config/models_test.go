@@ -354,7 +354,7 @@ func TestOpenAIFollowsModelsFile(t *testing.T) {
 			t.Errorf("%s: %+v, %v", ref, m, err)
 		}
 	}
-	if list := ms.Available(); len(list) != 1 || list[0].ID != "own" {
+	if list := ms.Available(); len(list) < 2 || list[0].ID != "own" || list[1].BaseURL != "http://mirror/v1" {
 		t.Errorf("%v", list)
 	}
 }

@@ -24,6 +24,7 @@ const (
 	openaiGo    = "github.com/openai/openai-go/v3"
 	anthropicGo = "github.com/anthropics/anthropic-sdk-go/v2"
 	gocmp       = "github.com/google/go-cmp" // packages for tests only
+	catwalk     = "charm.land/catwalk"
 	cobra       = "github.com/spf13/cobra"
 	xtext       = "golang.org/x/text"
 	xsys        = "golang.org/x/sys" // Windows only
@@ -56,7 +57,8 @@ var rooms = []room{
 	{"leaf", "internal/owner", "a door between the programs of one user on one machine", nil, nil},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
-	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine"}, []string{gjson}},
+	{"data", "config/public", "what is known of public providers and their models", nil, []string{catwalk}},
+	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine", "config/public"}, []string{gjson}},
 	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
 	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},

@@ -41,7 +41,8 @@ type dialect struct {
 	thinking                                    thinkingFormat
 	toolResultName, bridge, emptyReasoning      bool
 	efforts                                     map[string]*string
-	shortIDs                                    bool // ids of calls have at most 40 characters
+	levels                                      map[string]string // where efforts says nothing
+	shortIDs                                    bool              // ids of calls have at most 40 characters
 }
 
 // thinkingFormat is how a server is told to think and how it takes its thoughts
@@ -130,6 +131,7 @@ func resolve(spec model.Spec, base *url.URL) (dialect, error) {
 		toolResultName: or(c.RequiresToolResultName, false),
 		bridge:         or(c.RequiresAssistantAfterToolResult, false),
 		efforts:        c.ReasoningEffortMap,
+		levels:         spec.Levels,
 		shortIDs:       openAI,
 	}
 	if d.thinking == "" {
@@ -206,6 +208,8 @@ func (d dialect) effortWord(level string, on bool) string {
 func (d dialect) word(level string) string {
 	mapped, ok := d.efforts[level]
 	switch {
+	case !ok && d.levels[level] != "":
+		return d.levels[level]
 	case !ok:
 		return level
 	case mapped == nil:

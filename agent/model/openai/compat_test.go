@@ -141,3 +141,14 @@ func TestNewRefuses(t *testing.T) {
 		})
 	}
 }
+
+// A word of the configuration's thinkingLevelMap is the server's, unless compat
+// names another.
+func TestLevelsGiveTheWords(t *testing.T) {
+	d := dialect{levels: map[string]string{"high": "max", "low": "little"}, efforts: map[string]*string{"low": nil}}
+	for level, want := range map[string]string{"high": "max", "low": "", "medium": "medium"} {
+		if got := d.word(level); got != want {
+			t.Errorf("%s: %q, want %q", level, got, want)
+		}
+	}
+}
