@@ -14,8 +14,8 @@ import (
 // reverse one. A room of ours that keeps something beside session files (whole
 // outputs, attachments) is added in this function and nowhere else; those of the
 // program that embeds piweb come last.
-func (h *host) companions(cfg Config) []session.Companion {
-	list := []session.Companion{artifact.Companion{}}
+func (h *host) companions(cfg Config, attached *companion) []session.Companion {
+	list := []session.Companion{artifact.Companion{}, attached}
 	return append(list, slices.DeleteFunc(slices.Clone(cfg.Companions), func(c session.Companion) bool { return c == nil })...)
 }
 
@@ -62,6 +62,9 @@ func (r *Runtime) purge(list []session.Trashed) (gone []session.Trashed, err err
 			return append(gone, t), err
 		}
 		gone = append(gone, t)
+		if err := r.attached.settle(); err != nil {
+			return gone, err
+		}
 	}
 	return gone, nil
 }

@@ -82,6 +82,8 @@ type Config struct {
 	// Companions follow a session where it goes: copied by a fork, moved with it,
 	// removed with it. They come after those of this package's own rooms.
 	Companions []session.Companion
+	// Attachments says where files are kept that travel by reference.
+	Attachments AttachmentConfig
 	// Reachable lets other programs of the same user ask this one for what they want
 	// done with a session that it holds for writing, instead of refusing them. For
 	// programs that run for long.
@@ -100,6 +102,9 @@ type Runtime struct {
 	session    session.Options
 	companions []session.Companion // see host.companions
 	mentions   *mentions
+
+	attachments *attachments
+	attached    *companion
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
@@ -120,7 +125,9 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Session.IndexDir == "" {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
-	r := &Runtime{host: h, companions: h.companions(cfg), catalogues: map[string]*catalog.Catalogue{}}
+	r := &Runtime{host: h, attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
+	r.attached = &companion{a: r.attachments, others: r.sameID}
+	r.companions = h.companions(cfg, r.attached)
 	if r.mentions, err = newMentions(r, cfg.Completion); err != nil {
 		return nil, err
 	}
@@ -136,6 +143,7 @@ func New(cfg Config) (*Runtime, error) {
 		IdleTimeout: cfg.IdleTimeout,
 		AgentDir:    h.agentDir,
 		Gates:       cfg.Gates,
+		Attachments: r.attachments,
 		Outputs:     keepOutputs,
 		Mentions:    r.mentions.resolve,
 		Pictures:    wrapper.Pictures{Admitter: h.pictures, Open: h.opener},

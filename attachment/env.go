@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -94,6 +95,20 @@ func OpenSetup(u Setup) (*Store, error) {
 		}
 	}
 	return Open(o)
+}
+
+// Exists tells whether there can be attachments: a folder that is there, or
+// backends elsewhere. It makes nothing.
+func (u Setup) Exists() bool {
+	if v, _ := u.Lookup(EnvBackends); v != "" {
+		return true
+	}
+	dir, _ := u.Lookup(EnvDir)
+	if dir == "" {
+		dir = u.Dir
+	}
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
 }
 
 func links(u Setup, get func(string) string) (*Links, error) {

@@ -1,6 +1,7 @@
 package attachment
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,17 @@ func (c *Scope) Judge(ctx context.Context, args json.RawMessage) string {
 		}
 	}
 	return ""
+}
+
+// MayName tells whether arguments could name an attachment at all. Where they
+// cannot, there is nothing to judge.
+func MayName(args json.RawMessage) bool {
+	for _, sign := range []string{idPrefix, "/raw", `\`} {
+		if bytes.Contains(args, []byte(sign)) {
+			return true
+		}
+	}
+	return false
 }
 
 // refs lists what a JSON value names as attachments, each once, in the order of

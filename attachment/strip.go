@@ -44,6 +44,19 @@ func (c *Scope) Strip(ctx context.Context, tool string, content message.Content,
 	return s.content(content, details), s.details(details)
 }
 
+// MayStrip tells whether a result could hold anything for Strip.
+func MayStrip(content message.Content, details json.RawMessage) bool {
+	if len(details) >= minStrip {
+		return true
+	}
+	for _, b := range content {
+		if b.Type == message.TypeImage && len(details) > 0 || len(b.Text) >= minStrip || len(b.Raw) >= minStrip {
+			return true
+		}
+	}
+	return false
+}
+
 type stripper struct {
 	scope *Scope
 	ctx   context.Context

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
@@ -64,6 +65,9 @@ var table = []row{
 	{wrapper.ErrNoAsk, http.StatusConflict, "UNKNOWN_EXTENSION_UI", "This question is answered already, or the run that asked it has ended."},
 	{wrapper.ErrChild, http.StatusConflict, "SUBAGENT", "This session is a subagent's: its tools were fixed by its profile when it was started."},
 	{wrapper.ErrEmpty, http.StatusBadRequest, "EMPTY_PROMPT", "The message is empty. Write something to send."},
+	{piweb.ErrAttachment, http.StatusBadRequest, "INVALID_ATTACHMENT", ""},
+	{wrapper.ErrNoAttachments, http.StatusNotFound, "ATTACHMENTS_OFF", "Attachments are switched off here."},
+	{attachment.ErrQuota, http.StatusRequestEntityTooLarge, "QUOTA_EXCEEDED", "The session has no room for more attachments. Delete some, or go on in a new session."},
 	{wrapper.ErrName, http.StatusBadRequest, "INVALID_REQUEST", ""},
 	{wrapper.ErrFolder, http.StatusConflict, "FOLDER_GONE", ""},
 	{wrapper.ErrShutdown, http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again."},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
@@ -22,6 +23,7 @@ import (
 func TestErrorTable(t *testing.T) {
 	want := map[error]string{
 		wrapper.ErrRunning: "409 RUNNING", wrapper.ErrChild: "409 SUBAGENT", policy.ErrSnapshot: "409 SUBAGENT", wrapper.ErrEmpty: "400 EMPTY_PROMPT",
+		piweb.ErrAttachment: "400 INVALID_ATTACHMENT", wrapper.ErrNoAttachments: "404 ATTACHMENTS_OFF", attachment.ErrQuota: "413 QUOTA_EXCEEDED",
 		wrapper.ErrName: "400 INVALID_REQUEST", wrapper.ErrFolder: "409 FOLDER_GONE", wrapper.ErrShutdown: "503 SHUTTING_DOWN",
 		wrapper.ErrClosed: "409 SESSION_STOPPED", session.ErrClosed: "409 SESSION_STOPPED", policy.ErrOverruled: "409 TOOLS_OVERRULED",
 		wrapper.ErrQueueFull: "429 QUEUE_FULL", wrapper.ErrNoAsk: "409 UNKNOWN_EXTENSION_UI",

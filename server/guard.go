@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime"
 	"net"
@@ -88,6 +89,16 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// ReadFrom lets the system send a file by itself where it can.
+func (c *counter) ReadFrom(r io.Reader) (int64, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	n, err := io.Copy(c.ResponseWriter, r)
+	c.bytes += n
+	return n, err
+}
+
 // Unwrap lets http.ResponseController reach the connection.
 func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
@@ -97,6 +108,15 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	api := isAPI(r)
+	if id, ok := rawPath(r); ok {
+		// Neither cookie nor token nor session: its signature admits.
+		if p := s.rawAllowed(w, r); p != nil {
+			s.fail(w, r, p)
+		} else if err := s.rawAttachment(w, r, id); err != nil {
+			s.fail(w, r, err)
+		}
+		return
+	}
 	if p := foreign(r, api); p != nil {
 		s.fail(w, r, p)
 		return
@@ -113,12 +133,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, p)
 		return
 	}
-	if p := acceptable(r); p != nil {
-		s.fail(w, r, p)
-		return
-	}
 	rest := strings.Join(segments(r.URL.EscapedPath())[1:], "/")
 	route, args, p := s.routes.find(r.Method, rest)
+	if bad := acceptable(r, p == nil && route.uploads); bad != nil {
+		s.fail(w, r, bad)
+		return
+	}
 	if p == nil && route.sends && s.draining.Load() {
 		p = refuse(http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again.")
 	}
@@ -229,13 +249,17 @@ func same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// acceptable looks at version, size and kind of what was sent.
-func acceptable(r *http.Request) *problem {
+// acceptable looks at version, size and kind of what was sent. A route that takes
+// uploads looks at size and kind itself.
+func acceptable(r *http.Request, uploads bool) *problem {
 	if v := r.Header.Get(versionHeader); v != "" {
 		parts := strings.Split(v, ".")
 		if len(parts) != 3 || parts[0] != "0" {
 			return refuse(http.StatusUpgradeRequired, "PROTOCOL_VERSION_MISMATCH", "This server speaks version 0 of the protocol.")
 		}
+	}
+	if uploads {
+		return nil
 	}
 	if r.ContentLength > maxBody {
 		return tooLarge()

@@ -48,15 +48,16 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, args map[st
 			return err
 		}
 		messages := []json.RawMessage{}
+		show := s.newShower(r.Context(), log.ID())
 		for i, m := range c.Messages {
 			if m.Role() == message.RoleSystem {
 				continue
 			}
-			data, err := withEntry(m, c.Sources[i])
+			data, err := withEntry(show.message(m), c.Sources[i])
 			if err != nil {
 				return err
 			}
-			messages = append(messages, data)
+			messages = append(messages, show.refresh(data))
 		}
 		write(w, r, http.StatusOK, struct {
 			Messages []json.RawMessage `json:"messages"`

@@ -23,6 +23,7 @@ type route struct {
 	segments []string
 	handle   handler
 	sends    bool // it starts or changes something, so it is refused while the server ends
+	uploads  bool // it takes the body of an upload, and not JSON
 }
 
 type router struct{ routes []route }
@@ -30,6 +31,9 @@ type router struct{ routes []route }
 func (rt *router) add(method, path string, h handler) {
 	rt.routes = append(rt.routes, route{method: method, segments: segments(path), handle: h, sends: method != http.MethodGet})
 }
+
+// takesUploads marks the route that was added last.
+func (rt *router) takesUploads() { rt.routes[len(rt.routes)-1].uploads = true }
 
 // segments splits a path. Empty ones are dropped, as the client's own server does.
 func segments(path string) []string {

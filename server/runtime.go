@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/completion"
 	"github.com/piweb-go/piweb/completion/files"
 	"github.com/piweb-go/piweb/config"
@@ -39,6 +40,8 @@ type Runtime interface {
 	CompletionScope(path string, live *piweb.Session) (completion.Scope, error)
 	// Preview is the beginning of a file that a message may name.
 	Preview(s completion.Scope, id string) (files.Preview, error)
+	// Attachments is the store of attachments, or nil where they are off.
+	Attachments() (*attachment.Store, error)
 	// Decide resolves the policy of a file and loads nothing.
 	Decide(path, cwd string) (policy.Policy, policy.Trail, error)
 	// Explain says of a file what a live session would do.

@@ -36,7 +36,10 @@ type Config struct {
 	DefaultCWD string
 	// DefaultSource is offered to the client as its source; "" offers none.
 	DefaultSource string
-	Version       string
+	// AttachmentOrigins are origins besides our own, such as "https://host", whose
+	// pages may fetch the bytes of attachments by a signed address; "*" is all.
+	AttachmentOrigins []string
+	Version           string
 	// Demo writes the demo project and its sessions. nil leaves the route out.
 	Demo func(ctx context.Context) (Demo, error)
 	// Log takes access and errors; nil for none.
@@ -126,6 +129,11 @@ func (s *Server) addRoutes() {
 	rt.add("POST", "sessions/:id/clear_queue", s.clearQueue)
 	rt.add("POST", "sessions/:id/ui-response", s.answerAsk)
 	rt.add("GET", "sessions/:id/state", s.getState)
+	rt.add("GET", "sessions/:id/attachments", s.listAttachments)
+	rt.add("POST", "sessions/:id/attachments", s.uploadAttachment)
+	rt.takesUploads()
+	rt.add("GET", "sessions/:id/attachments/:attachmentId", s.getAttachment)
+	rt.add("DELETE", "sessions/:id/attachments/:attachmentId", s.deleteAttachment)
 	rt.add("GET", "models", s.folderModels)
 	rt.add("GET", "sessions/:id/models", s.getModels)
 	rt.add("POST", "sessions/:id/models", s.setModel)

@@ -198,17 +198,18 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 	if err := f.check(); err != nil {
 		return err
 	}
-	if attached != nil && len(*attached) > 0 {
-		return invalid("Attachments cannot be sent to a session yet. Put the file into the project and name it in the message.", "attachmentIds")
+	in := piweb.Input{Text: text}
+	if attached != nil {
+		in.Attachments = *attached
 	}
 	ctx, cancel := sending(r)
 	defer cancel()
 	err = s.use(ctx, args["id"], func(st *started) error {
-		pictures, err := admitPictures(ctx, st.s, images)
-		if err != nil {
+		var err error
+		if in.Images, err = admitPictures(ctx, st.s, images); err != nil {
 			return err
 		}
-		return say(ctx, st.s, behaviour, piweb.Input{Text: text, Images: pictures})
+		return say(ctx, st.s, behaviour, in)
 	})
 	if err != nil {
 		return err

@@ -225,12 +225,15 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 	}
 	loop, err := agent.NewLoop(agent.Config{
 		Transcript: s.log, Model: c.Model, Policy: l.Policy, Head: l.Head, Sources: l.Sources, Tools: l.Tools,
-		Gates: s.opts.Gates, Outputs: outputs, Hooks: l.x.hooks(), Ledger: ledger, Pictures: s.opts.Pictures.placer(s.log.Path()), Thinking: c.Thinking, RecordModel: c.Record, CWD: cwd, MaxTurns: s.opts.MaxTurns,
+		Gates: s.gates(), Outputs: outputs, Hooks: l.x.hooks(), Ledger: ledger, Pictures: s.opts.Pictures.placer(s.log.Path()), Thinking: c.Thinking, RecordModel: c.Record, CWD: cwd, MaxTurns: s.opts.MaxTurns,
 		Env: []string{
 			"PI_SESSION_ID=" + s.log.ID(), "PI_SESSION_FILE=" + s.log.Path(), "PI_PROVIDER=" + info.Provider,
 			"PI_MODEL=" + info.ID, "PI_REASONING_LEVEL=" + c.Thinking,
 		},
 		Emit: func(e agent.Event) {
+			if e.Type == agent.TurnEnd {
+				s.recordLater()
+			}
 			s.hub.publish(e)
 			l.x.told(e)
 		}, Ask: s.ask, Queue: &s.queue, Retry: c.Conduct.Retry,

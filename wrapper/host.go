@@ -69,6 +69,9 @@ type Options struct {
 	IdleTimeout time.Duration
 	Gates       agent.Gates
 	Pictures    Pictures
+	// Attachments judges calls, frees results and makes prompts of files; nil for a
+	// program without attachments.
+	Attachments Attachments
 	AgentDir    string // told to extensions
 	// Outputs keeps whole outputs of tools beside a session's file; nil for nothing.
 	Outputs func(sessionFile string) agent.Outputs

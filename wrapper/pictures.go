@@ -45,4 +45,6 @@ func (in Input) content(text string) message.Content {
 }
 
 // empty tells whether there is nothing to send.
-func (in Input) empty() bool { return strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 }
+func (in Input) empty() bool {
+	return strings.TrimSpace(in.Text) == "" && len(in.Images)+len(in.Attachments) == 0
+}

@@ -56,7 +56,8 @@ type Session struct {
 	trail  policy.Trail
 	cwd    Folder
 	abort  context.CancelFunc
-	done   chan struct{} // closed when the running prompt has ended
+	done   chan struct{}    // closed when the running prompt has ended
+	later  []session.Custom // for the end of the turn that runs
 
 	queue queue
 	asks  asks
@@ -210,6 +211,8 @@ type Input struct {
 	Text string
 	// Images were admitted by [Session.Admit]; they follow the text.
 	Images []*media.Admitted
+	// Attachments are ids of attachments that the session may use.
+	Attachments []string
 }
 
 // Turn is a prompt that was accepted.
@@ -269,7 +272,11 @@ func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send 
 		return said, false, err
 	}
 	text = document.Append(text, behind)
-	said.Message = &message.User{Content: in.content(text), Timestamp: time.Now().UnixMilli()}
+	content, err := s.content(ctx, in, text)
+	if err != nil {
+		return said, false, err
+	}
+	said.Message = &message.User{Content: content, Timestamp: time.Now().UnixMilli()}
 	said.Before, err = s.engine.loadout.x.before(ctx, said.Message)
 	return said, err == nil, err
 }
@@ -304,6 +311,7 @@ func (s *Session) begin(entry session.ID, do func(context.Context) error) *Turn 
 	go func() {
 		defer abort()
 		t.err = s.note(do(run))
+		s.recordLater()
 		s.queue.end()
 		s.log.Release()
 		s.touch()
@@ -319,6 +327,7 @@ func (s *Session) begin(entry session.ID, do func(context.Context) error) *Turn 
 			s.state, s.cause = Ready, nil
 		}
 		s.st.Unlock()
+		s.recordLater() // what came in the very last moment
 		close(t.done)
 	}()
 	return t
