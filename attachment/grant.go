@@ -65,6 +65,9 @@ func (s *Store) grant(ctx context.Context, by, to string, id ID) (fresh bool, er
 		return false, err
 	}
 	_, err = s.o.Registry.Put(ctx, grantKey(to, id), strings.NewReader(string(data)), blob.PutOptions{IfAbsent: true, ContentType: "application/json"})
+	if err == nil || errors.Is(err, blob.ErrExists) {
+		s.index.grant(to, id, true)
+	}
 	if errors.Is(err, blob.ErrExists) {
 		return false, nil
 	}
@@ -73,7 +76,11 @@ func (s *Store) grant(ctx context.Context, by, to string, id ID) (fresh bool, er
 
 // Revoke takes a grant back. One that is not there is no error.
 func (s *Store) Revoke(ctx context.Context, from string, id ID) error {
-	return s.o.Registry.Delete(ctx, grantKey(from, id))
+	err := s.o.Registry.Delete(ctx, grantKey(from, id))
+	if err == nil {
+		s.index.grant(from, id, false)
+	}
+	return err
 }
 
 // Check tells whether a session may use an attachment, and returns what the

@@ -73,6 +73,22 @@ func (x *index) drop(id ID, since time.Time) {
 	x.forget(id)
 }
 
+// grant notes a grant that was given or taken back.
+func (x *index) grant(session string, id ID, given bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	tag := tagOf(session)
+	switch {
+	case x.owners == nil: // the first look will find it
+	case !given:
+		delete(x.granted[tag], id)
+	case x.granted[tag] == nil:
+		x.granted[tag] = map[ID]bool{id: true}
+	default:
+		x.granted[tag][id] = true
+	}
+}
+
 func (x *index) forget(id ID) {
 	o, ok := x.owners[id]
 	if !ok {
