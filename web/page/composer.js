@@ -1,11 +1,14 @@
 // Where people write. The text is theirs: it is kept per session until the
 // server has taken it, through errors, reloads and other sessions in between.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Completion } from "./complete.js";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
+import { optionID, Popover } from "./popover.js";
 import { Questions, WaitingMessages } from "./waiting.js";
 
+/** @import {Item} from "./complete.js" */
 /** @import {OpenSession} from "./session.js" */
 
 /** @param {string} id */
@@ -35,6 +38,12 @@ export function Composer({ session }) {
   const state = useStore(session);
   const [text, setText] = useState(() => readDraft(session.id));
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const completion = useMemo(() => new Completion(session.id), [session.id]);
+  const { token, chosen, items } = useStore(completion);
+  useEffect(() => {
+    void completion.open();
+    return () => completion.stop();
+  }, [completion]);
 
   useLayoutEffect(() => {
     const el = area.current;
@@ -69,16 +78,83 @@ export function Composer({ session }) {
     area.current?.focus();
   };
 
+  /** What is being typed is looked at again. @param {Event} e */
+  const look = (e) => {
+    const el = area.current;
+    if (!el || /** @type {InputEvent} */ (e).isComposing) return;
+    if (el.selectionStart === el.selectionEnd) completion.update(el.value, el.selectionStart);
+    else completion.close();
+  };
+
+  /** @param {Item} item @param {boolean} inside a folder stays open */
+  const pick = (item, inside) => {
+    const el = area.current;
+    const at = completion.state.token;
+    if (!el || !at) return;
+    let put = completion.textFor(item, inside);
+    if (!(inside && item.folder)) {
+      completion.close();
+      if (!/^\s/.test(el.value.slice(at.end))) put += " ";
+    }
+    el.focus();
+    el.setSelectionRange(at.start, at.end);
+    // The browser's own command can be undone; it tells of the input itself.
+    if (!document.execCommand("insertText", false, put)) {
+      el.setRangeText(put, at.start, at.end, "end");
+      el.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    }
+  };
+
+  /** Whether a key was for the list. @param {KeyboardEvent} e */
+  const listKey = (e) => {
+    if (e.key === "Escape" && completion.state.token && completion.state.asked) {
+      completion.dismiss();
+      return true;
+    }
+    if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return false;
+    const el = area.current;
+    if (e.key === "Enter" && el && token?.trigger === "@" && completion.waiting) {
+      // Typed faster than the answer: it is taken when it comes, or there is none.
+      void completion.settled().then((item) => (item ? pick(item, false) : send()));
+      return true;
+    }
+    if (!completion.takesKeys) return false;
+    const item = items[chosen];
+    switch (e.key) {
+      case "ArrowDown": completion.move(1); return true;
+      case "ArrowUp": completion.move(-1); return true;
+      case "PageDown": completion.move(8); return true;
+      case "PageUp": completion.move(-8); return true;
+      case "Enter":
+      case "Tab":
+        if (!item || !el || !token) return false;
+        // Nothing is left to choose where all of it is typed.
+        if (e.key === "Enter" && el.value.slice(token.start, token.end) === item.insertText) return false;
+        pick(item, e.key === "Tab" && !!item.folder);
+        return true;
+      case "ArrowRight":
+        if (!item?.folder || !el || el.selectionStart !== el.value.length) return false;
+        pick(item, true);
+        return true;
+    }
+    return false;
+  };
+
   /** @param {KeyboardEvent} e */
   const onKey = (e) => {
     // The Enter that picks a word in an input method is not ours (229: older browsers).
     if (e.isComposing || e.keyCode === 229) return;
+    if (listKey(e)) {
+      e.preventDefault();
+      return;
+    }
     if (e.key === "Enter" && !e.shiftKey && (!e.altKey || state.busy)) {
       e.preventDefault();
       void send(e.altKey);
     }
   };
 
+  const listed = !!token && items.length > 0;
   const offline = state.model?.provider === "offline";
   return html`<div class="composer">
     <div class="column">
@@ -90,14 +166,18 @@ export function Composer({ session }) {
       </div>`}
       <${Questions} session=${session} />
       <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => write(text.trim() ? `${back}\n\n${text}` : back)} />
+      <div class="compose-frame"><${Popover} completion=${completion} onPick=${pick} />
       <form class=${reason ? "compose-box off" : "compose-box"} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
         <textarea ref=${area} id="composer" rows="1" dir="auto" aria-label="Message" placeholder=${reason || "Message"}
-          value=${text} disabled=${!!reason} readOnly=${state.doing === "sending"} onInput=${(/** @type {any} */ e) => write(e.target.value)} onKeyDown=${onKey} />
+          aria-autocomplete="list" aria-haspopup="listbox" aria-controls=${listed ? "completions" : undefined}
+          aria-activedescendant=${listed ? optionID(chosen) : undefined} autocomplete="off"
+          value=${text} disabled=${!!reason} readOnly=${state.doing === "sending"} onInput=${(/** @type {any} */ e) => (write(e.target.value), look(e))} onCompositionEnd=${look}
+          onSelect=${look} onKeyDown=${onKey} onBlur=${() => completion.close()} />
         ${state.busy
           ? html`${text.trim() && html`<button type="submit" class="round" disabled=${!!state.doing} aria-label="Send to the running turn" title="Goes in before the next step (Enter); Alt+Enter: at the end"><${Icon} name="send" /></button>`}
             <button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label="Stop" title="Stop (Esc)"><${Icon} name="stop" /></button>`
           : html`<button type="submit" class="round" disabled=${!text.trim() || !!reason || state.doing === "sending"} aria-label="Send" title="Send (Enter)"><${Icon} name="send" /></button>`}
-      </form>
+      </form></div>
       <div class="under">
         <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : state.busy ? (text.trim() ? "Enter goes in next, Alt+Enter at the end, Esc stops" : "Esc stops") : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
         <${ConnectionNote} session=${session} />
