@@ -10,6 +10,7 @@ import (
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/extension/mcp"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
@@ -28,6 +29,7 @@ type host struct {
 	locks      *tool.Locks
 	pictures   *media.Admitter
 	extensions []agent.Factory
+	servers    *mcp.Pool // nil where MCP is off
 }
 
 func newHost(cfg Config) (*host, error) {
@@ -53,6 +55,9 @@ func newHost(cfg Config) (*host, error) {
 		}
 	}
 	h.agentDir = h.env("").AgentDir()
+	if !cfg.NoMCP {
+		h.servers = mcp.NewPool(mcp.Options{CacheDir: filepath.Join(h.agentDir, "piweb", "mcp"), Lookup: h.lookup})
+	}
 	return h, nil
 }
 
@@ -83,9 +88,28 @@ func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
 	return tools, nil
 }
 
-// Extensions are the factories that a normal session constructs: those of the
-// embedding program. A factory of ours is added here, before theirs.
-func (h *host) Extensions(_ string, _ policy.Loads) []agent.Factory { return h.extensions }
+// Extensions are the factories that a normal session constructs: piweb's own, then
+// those of the embedding program. A factory of ours is added here.
+func (h *host) Extensions(_ string, loads policy.Loads) []agent.Factory {
+	var own []agent.Factory
+	if loads.MCP && h.servers != nil {
+		own = append(own, h.servers.Factory(h.mcpPlace))
+	}
+	return append(own, h.extensions...)
+}
+
+// closeServers ends the MCP servers.
+func (h *host) closeServers() error {
+	if h.servers == nil {
+		return nil
+	}
+	return h.servers.Close()
+}
+
+// mcpPlace is where the MCP servers of a folder are looked for.
+func (h *host) mcpPlace(cwd string) mcp.Place {
+	return mcp.Place{Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: h.config(cwd).Trust.Trusted}
+}
 
 // Resources reads the texts that a policy lets in, and nothing else. SYSTEM.md
 // and APPEND_SYSTEM.md of a project count only if the project is trusted.

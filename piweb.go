@@ -67,6 +67,8 @@ type Config struct {
 	// Extensions are constructed for every normal session and every subagent that
 	// may have extensions, in this order; for Chat Only none of them is.
 	Extensions []agent.Factory
+	// NoMCP switches the servers of mcp.json off for all sessions.
+	NoMCP bool
 	// Pictures bounds pictures; zero fields take the defaults.
 	Pictures media.Limits
 	// Gates judge tool calls, besides the policy.
@@ -155,9 +157,9 @@ func New(cfg Config) (*Runtime, error) {
 }
 
 // Close ends all live sessions: running prompts are aborted and kept as far as
-// they came.
+// they came. MCP servers end.
 func (r *Runtime) Close() error {
-	return errors.Join(r.registry.Close(), r.closeDoor(), r.mentions.files.Close())
+	return errors.Join(r.registry.Close(), r.closeDoor(), r.mentions.files.Close(), r.host.closeServers())
 }
 
 // AgentDir is where the user's configuration and sessions are.

@@ -34,6 +34,7 @@ const (
 	gitignore  = "github.com/sabhiram/go-gitignore"
 	doublestar = "github.com/bmatcuk/doublestar/v4"
 	fsnotify   = "github.com/fsnotify/fsnotify"
+	mcpSDK     = "github.com/modelcontextprotocol/go-sdk"
 	mimetype   = "github.com/gabriel-vasile/mimetype"
 	ximage     = "golang.org/x/image"
 	yaml       = "go.yaml.in/yaml/v3"
@@ -89,10 +90,11 @@ var rooms = []room{
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
 	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{fzf, xtext}},
 	{"top", "completion/sources", "commands, sessions, attachments and profiles as offers, through their owners", []string{"completion"}, []string{xtext}},
+	{"engine", "extension/mcp", "the tools of MCP servers, shared between sessions", []string{"message", "policy", "agent", "agent/tool", "internal/confine", "internal/durable"}, []string{mcpSDK, gjson}},
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"internal/document", "message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
-		[]string{"completion", "completion/files", "completion/sources", "internal/confine", "internal/document", "internal/owner", "message", "artifact", "attachment", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media"}, nil},
+		[]string{"completion", "completion/files", "completion/sources", "internal/confine", "internal/document", "internal/owner", "message", "artifact", "attachment", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media", "extension/mcp"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
