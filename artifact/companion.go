@@ -367,3 +367,12 @@ func Purged(at session.Place) error {
 	}
 	return nil
 }
+
+// AsideName is a name for a folder of outputs on its way out. No reader takes it for
+// anything, and a collection takes it away.
+func AsideName(random string) string { return asidePrefix + random + asideSuffix }
+
+// IsAside tells the names that AsideName makes.
+func IsAside(name string) bool {
+	return strings.HasPrefix(name, asidePrefix) && strings.HasSuffix(name, asideSuffix)
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"time"
 
 	"github.com/piweb-go/piweb/internal/durable"
 )
@@ -85,7 +86,11 @@ func (c *Contents) settle(ctx context.Context, ref Ref, size int64, write func()
 		return err
 	}
 	if whole {
-		return c.makeDurable(key)
+		used, err := c.reuse(key)
+		if used || err != nil {
+			return err
+		}
+		there = false // a collection took it away in this moment
 	}
 	tmp, err := write()
 	if err != nil {
@@ -134,6 +139,20 @@ func (c *Contents) check(ctx context.Context, ref Ref, size int64) (there, whole
 		return true, false, err
 	}
 	return true, refOf(sum) == ref, nil
+}
+
+// reuse touches a blob that is about to be named again, so that a collection that
+// has found it unused leaves it, and makes it durable. It is false if the blob is
+// gone.
+func (c *Contents) reuse(key string) (bool, error) {
+	now := time.Now()
+	if err := os.Chtimes(c.dir.file(key), now, now); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	} // a file of another user cannot be touched, and not be collected by us either
+	if err := c.makeDurable(key); !errors.Is(err, os.ErrNotExist) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 // makeDurable syncs a blob that somebody else wrote, perhaps without a sync: a
@@ -251,6 +270,14 @@ func (c *Contents) Stat(ctx context.Context, ref Ref) (Info, error) {
 
 // Delete removes a blob and its sidecars. The caller knows that nobody names it.
 func (c *Contents) Delete(ctx context.Context, ref Ref) error {
+	if err := c.DeleteSidecars(ctx, ref); err != nil {
+		return err
+	}
+	return c.dir.Delete(ctx, ref.Hash())
+}
+
+// DeleteSidecars removes the other names of a blob.
+func (c *Contents) DeleteSidecars(ctx context.Context, ref Ref) error {
 	for info, err := range c.dir.List(ctx, ref.Hash()+".") {
 		if err != nil {
 			return err
@@ -261,7 +288,7 @@ func (c *Contents) Delete(ctx context.Context, ref Ref) error {
 			}
 		}
 	}
-	return c.dir.Delete(ctx, ref.Hash())
+	return nil
 }
 
 // Content is one blob of a list.

@@ -213,7 +213,8 @@ func TestNeverRewrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+	// It is touched, so that a collection knows of the use, and stays the same file.
+	if !os.SameFile(before, after) || after.ModTime().Before(before.ModTime()) {
 		t.Error("the blob was written again")
 	}
 	if files, _ := os.ReadDir(c.Root()); len(files) != 1 {
