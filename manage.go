@@ -244,6 +244,7 @@ func (r *Runtime) newFolder(cwd string) (abs, dir string, err error) {
 // filesOf is where the session files of a working folder lie.
 func (r *Runtime) filesOf(cwd string) string {
 	root := r.SessionRoot(cwd)
+	r.roots.remember(root.Dir)
 	if root.Custom {
 		return root.Dir
 	}

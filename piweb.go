@@ -104,6 +104,7 @@ type Runtime struct {
 	session    session.Options
 	companions []session.Companion // see host.companions
 	mentions   *mentions
+	roots      *roots
 
 	attachments *attachments
 	attached    *companion
@@ -127,7 +128,7 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Session.IndexDir == "" {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
-	r := &Runtime{host: h, attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
+	r := &Runtime{host: h, roots: newRoots(h.agentDir), attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
 	r.attached = &companion{a: r.attachments, others: r.sameID}
 	r.companions = h.companions(cfg, r.attached)
 	if r.mentions, err = newMentions(r, cfg.Completion); err != nil {
@@ -201,7 +202,11 @@ func (r *Runtime) Sessions(ctx context.Context, cwd string) ([]catalog.Info, err
 
 // Open starts the live session of a file, or returns the one that is live.
 func (r *Runtime) Open(ctx context.Context, path string, o OpenOptions) (*Session, error) {
-	return r.registry.Open(ctx, path, o)
+	s, err := r.registry.Open(ctx, path, o)
+	if err == nil {
+		r.roots.remember(filepath.Dir(path))
+	}
+	return s, err
 }
 
 // Create starts a session in a working folder. It has no file before its first
@@ -212,6 +217,7 @@ func (r *Runtime) Create(ctx context.Context, cwd string, o OpenOptions) (*Sessi
 		return nil, fmt.Errorf("create session: %w", err)
 	}
 	root := r.SessionRoot(abs)
+	r.roots.remember(root.Dir)
 	dir := root.Dir
 	if !root.Custom {
 		dir = filepath.Join(dir, session.DirName(abs))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/gc"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
@@ -52,6 +53,9 @@ var table = []struct {
 	{wrapper.ErrFolder, problem{"FOLDER_GONE", exitRefused}},
 	{wrapper.ErrEmpty, problem{"EMPTY_PROMPT", exitUsage}},
 	{session.ErrInUse, problem{"IN_USE", exitRefused}},
+	{gc.ErrBusy, problem{"GC_RUNNING", exitRefused}},
+	{gc.ErrMissing, problem{"FOLDER_MISSING", exitRefused}},
+	{piweb.ErrRoot, problem{"NOT_FOUND", exitNotFound}},
 	{session.ErrReplaced, problem{"FILE_REPLACED", exitFailed}},
 	{session.ErrNotSession, problem{"NOT_A_SESSION", exitNotFound}},
 	{catalog.ErrAmbiguous, problem{"AMBIGUOUS", exitNotFound}},
