@@ -2,15 +2,18 @@ package piweb
 
 import (
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/compact"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/wrapper"
 )
 
-// conduct is what the settings say of runs.
-func conduct(set config.Settings) wrapper.Conduct {
+// conduct is what the settings say of runs with a model.
+func conduct(set config.Settings, info agent.ModelInfo) wrapper.Conduct {
 	c := wrapper.Conduct{Steering: wrapper.QueueMode(set.SteeringMode), FollowUp: wrapper.QueueMode(set.FollowUpMode)}
 	if r := set.Retry; r.Enabled {
 		c.Retry = agent.Retry{Max: r.MaxRetries, BaseDelay: r.BaseDelay, MaxDelay: r.MaxAgentDelay, MaxAsked: r.ProviderMaxDelay}
 	}
+	k := set.Compaction.For(info.Provider, info.ID)
+	c.Compaction = compact.Settings{Enabled: k.Enabled, Reserve: k.ReserveTokens, Keep: k.KeepRecentTokens, Branch: set.BranchSummary.ReserveTokens}
 	return c
 }

@@ -167,7 +167,7 @@ func keep(path string, was, is policy.Facts) (toolselect.Selection, policy.Polic
 	p, _ := policy.Resolve(is)
 	if was.Child.Is {
 		// Ids can repeat, so it is the record's meaning that counts.
-		if p.Kind != limit.Kind || p.Prompt != limit.Prompt || !within(p, limit) {
+		if p.Kind != limit.Kind || p.Prompt != limit.Prompt || !policy.Within(p, limit) {
 			return none, p, fmt.Errorf("%s: fork: %w; the entry %s that says so would not decide in the fork; fork at a later entry, or all of it", path, wrapper.ErrChild, was.Child.Entry)
 		}
 		return none, p, nil
@@ -178,7 +178,7 @@ func keep(path string, was, is policy.Facts) (toolselect.Selection, policy.Polic
 		is.Selection = toolselect.Found{Selection: sel}
 		p, _ = policy.Resolve(is)
 	}
-	if within(p, limit) {
+	if policy.Within(p, limit) {
 		return sel, p, nil
 	}
 	// What limits the source is not in the fork: a declaration on another branch,
@@ -188,38 +188,10 @@ func keep(path string, was, is policy.Facts) (toolselect.Selection, policy.Polic
 		return none, p, fmt.Errorf("%s: fork: %w", path, err)
 	}
 	is.Selection = toolselect.Found{Selection: sel}
-	if p, _ = policy.Resolve(is); !within(p, limit) {
+	if p, _ = policy.Resolve(is); !policy.Within(p, limit) {
 		return none, p, fmt.Errorf("%s: fork: the fork would be allowed more than its source: %s, and not only %s", path, p, limit)
 	}
 	return sel, p, nil
-}
-
-// within tells whether a policy allows nothing that the limit does not.
-func within(p, limit policy.Policy) bool {
-	if p.Kind == policy.Refused || limit.Kind == policy.Refused {
-		return p.Kind == policy.Refused
-	}
-	for _, name := range toolselect.Builtins() {
-		if mayUse(p, name) && !mayUse(limit, name) {
-			return false
-		}
-	}
-	for _, name := range p.Tools { // a child's, which need not be built in
-		if !mayUse(limit, name) {
-			return false
-		}
-	}
-	if p.Kind == policy.Child && (limit.Kind != policy.Child || p.Prompt != limit.Prompt) {
-		return false
-	}
-	a, b := p.Loads, limit.Loads
-	return (!a.ContextFiles || b.ContextFiles) && (!a.SystemPrompt || b.SystemPrompt) && (!a.AppendPrompt || b.AppendPrompt) &&
-		(!a.Skills || b.Skills) && (!a.Templates || b.Templates) && (!a.Extensions || b.Extensions) && (!a.MCP || b.MCP)
-}
-
-func mayUse(p policy.Policy, name string) bool {
-	ok, _ := p.Admits(policy.Tool{Name: name, Builtin: toolselect.IsBuiltin(name)})
-	return ok
 }
 
 func payloads(sel toolselect.Selection) ([]session.Payload, error) {

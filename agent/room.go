@@ -37,7 +37,7 @@ type Compactor interface {
 	Full(input, output int64, cut bool) bool
 	// Compact makes the entry that replaces the beginning. Nothing is recorded.
 	// It is ErrNothingToCompact where nothing can be replaced.
-	Compact(ctx context.Context, c *session.Context, instructions string) (session.Compaction, Compaction, error)
+	Compact(ctx context.Context, c *session.Context, why CompactionReason, instructions string) (session.Compaction, Compaction, error)
 }
 
 // Compact sums up the conversation because somebody asked for it. It is told as a
@@ -56,7 +56,7 @@ func (l *Loop) compact(ctx context.Context, why CompactionReason, instructions s
 		return Compaction{}, ErrNoCompactor
 	}
 	l.cfg.Emit(Event{Type: CompactionStart, Reason: string(why)})
-	done, id, err := l.sumUp(ctx, instructions)
+	done, id, err := l.sumUp(ctx, why, instructions)
 	aborted, retry := ctx.Err() != nil && err != nil, again && err == nil
 	end := Event{Type: CompactionEnd, Reason: string(why), Aborted: &aborted, WillRetry: &retry, EntryID: id}
 	if err != nil {
@@ -68,12 +68,12 @@ func (l *Loop) compact(ctx context.Context, why CompactionReason, instructions s
 	return done, err
 }
 
-func (l *Loop) sumUp(ctx context.Context, instructions string) (Compaction, session.ID, error) {
+func (l *Loop) sumUp(ctx context.Context, why CompactionReason, instructions string) (Compaction, session.ID, error) {
 	c, err := l.cfg.Transcript.Context()
 	if err != nil {
 		return Compaction{}, "", err
 	}
-	entry, done, err := l.summary(ctx, c, instructions)
+	entry, done, err := l.summary(ctx, c, why, instructions)
 	if err != nil {
 		return Compaction{}, "", err
 	}
@@ -85,9 +85,9 @@ func (l *Loop) sumUp(ctx context.Context, instructions string) (Compaction, sess
 }
 
 // summary asks for the summary, again where the provider was only busy.
-func (l *Loop) summary(ctx context.Context, c *session.Context, instructions string) (session.Compaction, Compaction, error) {
+func (l *Loop) summary(ctx context.Context, c *session.Context, why CompactionReason, instructions string) (session.Compaction, Compaction, error) {
 	for attempt := 1; ; attempt++ {
-		entry, done, err := l.cfg.Compactor.Compact(ctx, c, instructions)
+		entry, done, err := l.cfg.Compactor.Compact(ctx, c, why, instructions)
 		if err == nil || ctx.Err() != nil {
 			return entry, done, err
 		}

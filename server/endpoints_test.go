@@ -442,7 +442,7 @@ func TestHostileIDs(t *testing.T) {
 				}
 				path += "/" + s
 			}
-			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
+			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "navigate": `{"entryId":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
 			a := w.ask(r.method, path, body)
 			if body == "" || r.method == "GET" || r.method == "DELETE" {
 				a = w.ask(r.method, path)

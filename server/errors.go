@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -63,6 +64,8 @@ var table = []row{
 	{wrapper.ErrRunning, http.StatusConflict, "RUNNING", "The session is still answering. Wait for the end of the turn, or stop it."},
 	{wrapper.ErrQueueFull, http.StatusTooManyRequests, "QUEUE_FULL", ""},
 	{wrapper.ErrNoAsk, http.StatusConflict, "UNKNOWN_EXTENSION_UI", "This question is answered already, or the run that asked it has ended."},
+	{agent.ErrNothingToCompact, http.StatusConflict, "NOTHING_TO_COMPACT", "There is nothing to sum up yet: the recent messages, which are kept as they are, are all there is."},
+	{session.ErrNoEntry, http.StatusNotFound, "ENTRY_NOT_FOUND", "There is no such entry in this session."},
 	{wrapper.ErrChild, http.StatusConflict, "SUBAGENT", "This session is a subagent's: its tools were fixed by its profile when it was started."},
 	{wrapper.ErrEmpty, http.StatusBadRequest, "EMPTY_PROMPT", "The message is empty. Write something to send."},
 	{piweb.ErrAttachment, http.StatusBadRequest, "INVALID_ATTACHMENT", ""},

@@ -26,6 +26,10 @@ type Context struct {
 	Messages []message.Message
 	Sources  []ID
 
+	// Changed is the last entry on the branch that changes what earlier ones mean
+	// for the context: a compaction or a context edit; "" for none.
+	Changed ID
+
 	Model         *ModelRef // last set or used on the branch, nil for none
 	ThinkingLevel string    // last set on the branch, "" for never: that means "off"
 
@@ -149,6 +153,7 @@ func (b *builder) selectEntries(branch []Entry) ([]Entry, error) {
 		return nil, err
 	}
 	c, _ := p.(Compaction)
+	b.c.Changed = branch[at].ID
 	selected := []Entry{branch[at]}
 	keeping := false
 	for _, e := range branch[:at] {
@@ -194,6 +199,7 @@ func (b *builder) project(selected []Entry) error {
 		}
 		if edit, ok := p.(ContextEdit); ok {
 			b.edits[edit.TargetID] = edit
+			b.c.Changed = e.ID
 		}
 	}
 	for _, e := range selected {

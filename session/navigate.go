@@ -21,8 +21,9 @@ type leafMove struct {
 // which pi and other readers take for the leaf and show to no model. Going to
 // text that a person or an extension wrote means going to its parent, where it
 // can be written anew; the text is returned. Where the leaf is there already,
-// nothing is appended. On error the leaf is where it was.
-func (s *Session) MoveLeaf(target ID) (text string, err error) {
+// nothing is appended. carry goes in behind the move, in the same write. On error
+// the leaf is where it was.
+func (s *Session) MoveLeaf(target ID, carry ...Payload) (text string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held {
@@ -60,7 +61,7 @@ func (s *Session) MoveLeaf(target ID) (text string, err error) {
 	}
 	m := mark{s.end, len(s.entries), s.leaf, s.nextLine, s.file != nil && !s.noHeader}
 	s.leaf = to
-	if _, err := s.put([]Payload{entry}); err != nil {
+	if _, err := s.put(append([]Payload{entry}, carry...)); err != nil {
 		if s.leaf == to { // not where another program's entries were adopted
 			s.leaf = m.leaf
 		}

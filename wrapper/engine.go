@@ -236,7 +236,7 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 			}
 			s.hub.publish(e)
 			l.x.told(e)
-		}, Ask: s.ask, Queue: &s.queue, Retry: c.Conduct.Retry,
+		}, Ask: s.ask, Queue: &s.queue, Retry: c.Conduct.Retry, Compactor: compactor(l, c),
 	})
 	if err != nil {
 		return err

@@ -97,7 +97,8 @@ func (s *Session) Commands(ctx context.Context) ([]CommandInfo, error) {
 
 // Commands lists what can be typed in a session of this loadout.
 func (l Loadout) Commands() []CommandInfo {
-	out := []CommandInfo{{Name: reloadCommand, Description: "Read files, skills, templates and extensions anew", Kind: "builtin"}}
+	out := []CommandInfo{{Name: reloadCommand, Description: "Read files, skills, templates and extensions anew", Kind: "builtin"},
+		{Name: compactName, Description: "Sum up earlier messages to make room", Hint: "[what matters]", Kind: "builtin"}}
 	add := func(c CommandInfo) {
 		if !slices.ContainsFunc(out, func(o CommandInfo) bool { return o.Name == c.Name }) {
 			out = append(out, c)

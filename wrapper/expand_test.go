@@ -105,7 +105,7 @@ func TestPromptDoorExpandsOnce(t *testing.T) {
 		}
 	}
 	commands, err := s.Commands(t.Context())
-	if err != nil || len(commands) != 1 || commands[0].Name != "reload" {
+	if err != nil || len(commands) != 2 || commands[0].Name != "compact" || commands[1].Name != "reload" {
 		t.Errorf("Chat Only knows %v, %v", commands, err)
 	}
 }
@@ -121,7 +121,7 @@ func TestCommandsOfASession(t *testing.T) {
 	for _, c := range commands {
 		names = append(names, c.Kind+" "+c.Name)
 	}
-	if got := strings.Join(names, ", "); got != "template ext, template fix, template loop, builtin reload, skill skill:pdf, skill skill:secret, template void" {
+	if got := strings.Join(names, ", "); got != "builtin compact, template ext, template fix, template loop, builtin reload, skill skill:pdf, skill skill:secret, template void" {
 		t.Error(got)
 	}
 }

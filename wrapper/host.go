@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/compact"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/session"
@@ -50,6 +51,7 @@ type Chosen struct {
 type Conduct struct {
 	Retry              agent.Retry
 	Steering, FollowUp QueueMode
+	Compaction         compact.Settings
 }
 
 // Resources are the texts that were read for a session.

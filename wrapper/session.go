@@ -252,6 +252,9 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	if instructions, ok := compactCommand(in.Text); ok {
+		return s.compact(instructions).Turn, nil
+	}
 	said, send, err := s.compose(ctx, in)
 	if err != nil {
 		return nil, err
