@@ -28,6 +28,7 @@ type host struct {
 	providers  model.Registry
 	locks      *tool.Locks
 	pictures   *media.Admitter
+	mover      *mover
 	extensions []agent.Factory
 	servers    *mcp.Pool // nil where MCP is off
 }
@@ -37,7 +38,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, pictures: media.NewAdmitter(cfg.Pictures), extensions: cfg.Extensions}
+	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions}
 	if h.lookup == nil {
 		h.lookup = os.LookupEnv
 	}
@@ -58,6 +59,15 @@ func newHost(cfg Config) (*host, error) {
 	if !cfg.NoMCP {
 		h.servers = mcp.NewPool(mcp.Options{CacheDir: filepath.Join(h.agentDir, "piweb", "mcp"), Lookup: h.lookup})
 	}
+	own, _ := config.ReadOwn(h.agentDir) // what is wrong in it is told with the configuration
+	if cfg.Pictures.Input == 0 {
+		cfg.Pictures.Input = own.PictureBytes
+	}
+	h.pictures = media.NewAdmitter(cfg.Pictures)
+	if cfg.Externalize == "" {
+		cfg.Externalize = own.Externalize
+	}
+	h.mover = &mover{agentDir: h.agentDir, when: cfg.Externalize, lookup: h.lookup, known: map[string]bool{}}
 	return h, nil
 }
 

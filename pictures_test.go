@@ -360,3 +360,11 @@ func TestLockedSessions(t *testing.T) {
 		})
 	}
 }
+
+func userText(text string) *message.User {
+	return &message.User{Content: message.Content{message.Text(text)}, Timestamp: 1}
+}
+
+func userPicture(data string) *message.User {
+	return &message.User{Content: message.Content{message.Image("image/png", data)}, Timestamp: 1}
+}

@@ -71,6 +71,9 @@ type Config struct {
 	NoMCP bool
 	// Pictures bounds pictures; zero fields take the defaults.
 	Pictures media.Limits
+	// Externalize says when large pictures go to blobs of their own; "" for what
+	// piweb.json of the agent directory says, else "auto".
+	Externalize config.Externalize
 	// Gates judge tool calls, besides the policy.
 	Gates agent.Gates
 	// Ask decides on calls that a gate wants asked, in place of those who listen
@@ -118,7 +121,7 @@ type Runtime struct {
 	closed  bool
 }
 
-// New makes a runtime. It reads nothing yet and starts nothing but the clock
+// New makes a runtime. It reads nothing but piweb.json and starts nothing but the clock
 // that closes idle sessions. Close ends it.
 func New(cfg Config) (*Runtime, error) {
 	h, err := newHost(cfg)
@@ -127,6 +130,9 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	if cfg.Session.IndexDir == "" {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
+	}
+	if cfg.Session.Outgoing == nil {
+		cfg.Session.Outgoing = h.mover.outgoing
 	}
 	r := &Runtime{host: h, roots: newRoots(h.agentDir), attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
 	r.attached = &companion{a: r.attachments, others: r.sameID}

@@ -23,6 +23,7 @@ type Config struct {
 	Sessions SessionRoot
 	Trust    Trust
 	Models   *Models
+	Own      Own        // what only piweb has
 	Problems []*Problem // in the order in which files were read; empty when all is well
 }
 
@@ -36,6 +37,8 @@ type Config struct {
 // would look for the sessions there.
 func Load(env Env, opts Options) *Config {
 	c := &Config{AgentDir: env.AgentDir()}
+	_, problem := ReadOwn(c.AgentDir) // used where it is needed; told here
+	c.report(problem)
 	globalPath, projectPath := settingsPaths(c.AgentDir, env.Cwd)
 
 	global, problems := readLayer(globalPath)

@@ -10,6 +10,27 @@ import (
 // the user's file counts; a project cannot change them.
 type Own struct {
 	Mentions Mentions
+	// Externalize says when large pictures of a session go to blobs of their own:
+	// setting blobs.externalize, default auto.
+	Externalize Externalize
+	// PictureBytes is the most that a picture may have as it comes, in bytes:
+	// setting images.maxBytes; 0 for the default of package media.
+	PictureBytes int64
+}
+
+// Externalize says when large pictures go to blobs.
+type Externalize string
+
+// The values of blobs.externalize.
+const (
+	ExternalizeAuto Externalize = "auto" // where the file has references, or oh-my-pi keeps it
+	ExternalizeOn   Externalize = "on"
+	ExternalizeOff  Externalize = "off"
+)
+
+// Valid tells whether e is one of the values.
+func (e Externalize) Valid() bool {
+	return e == ExternalizeAuto || e == ExternalizeOn || e == ExternalizeOff
 }
 
 // Mentions says what becomes of files that a message names with @.
@@ -26,7 +47,7 @@ const defaultMentionBytes = 64 << 10
 // ReadOwn reads piweb's own settings. What is broken is a problem and has its
 // default.
 func ReadOwn(agentDir string) (Own, *Problem) {
-	own := Own{Mentions{MaxBytes: defaultMentionBytes}}
+	own := Own{Mentions: Mentions{MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}
 	path := filepath.Join(agentDir, "piweb.json")
 	data, problem := readFile(path, settingsHint)
 	if data == nil {
@@ -40,6 +61,12 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 			Documents bool   `json:"documents"`
 			MaxBytes  *int64 `json:"maxBytes"`
 		} `json:"mentions"`
+		Blobs struct {
+			Externalize *Externalize `json:"externalize"`
+		} `json:"blobs"`
+		Images struct {
+			MaxBytes int64 `json:"maxBytes"`
+		} `json:"images"`
 	}
 	if err := json.Unmarshal(blankBOM(data), &file); err != nil {
 		var te *json.UnmarshalTypeError
@@ -52,6 +79,13 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 	own.Mentions.Documents = file.Mentions.Documents
 	if n := file.Mentions.MaxBytes; n != nil && *n > 0 {
 		own.Mentions.MaxBytes = *n
+	}
+	own.PictureBytes = max(0, file.Images.MaxBytes)
+	if e := file.Blobs.Externalize; e != nil {
+		if !e.Valid() {
+			return own, &Problem{File: path, Path: "blobs.externalize", What: `it must be "auto", "on" or "off"`, Hint: settingsHint, Err: ErrValue}
+		}
+		own.Externalize = *e
 	}
 	return own, nil
 }

@@ -8,18 +8,20 @@ import (
 )
 
 func TestReadOwn(t *testing.T) {
-	on := Own{Mentions{Documents: true, MaxBytes: 10}}
-	usual := Own{Mentions{MaxBytes: defaultMentionBytes}}
+	on := Own{Mentions: Mentions{Documents: true, MaxBytes: 10}, Externalize: ExternalizeOn, PictureBytes: 7}
+	usual := Own{Mentions: Mentions{MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}
 	for text, want := range map[string]struct {
 		own  Own
 		says string
 	}{
 		"-":  {usual, ""},
 		"{}": {usual, ""},
-		"\uFEFF{\"mentions\":{\"documents\":true,\"maxBytes\":10},\"other\":1}": {on, ""},
-		`{"mentions":{"documents":true,"maxBytes":-1}}`:                         {Own{Mentions{Documents: true, MaxBytes: defaultMentionBytes}}, ""},
-		`{"mentions":{"documents":"yes"}}`:                                      {usual, "documents"},
-		`{"mentions":`:                                                          {usual, "ends too early"},
+		"\uFEFF{\"mentions\":{\"documents\":true,\"maxBytes\":10},\"blobs\":{\"externalize\":\"on\"},\"images\":{\"maxBytes\":7},\"other\":1}": {on, ""},
+		`{"mentions":{"documents":true,"maxBytes":-1}}`: {Own{Mentions: Mentions{Documents: true, MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}, ""},
+		`{"blobs":{"externalize":"sometimes"}}`:         {usual, "blobs.externalize"},
+		`{"blobs":{"externalize":true}}`:                {usual, "externalize"},
+		`{"mentions":{"documents":"yes"}}`:              {usual, "documents"},
+		`{"mentions":`:                                  {usual, "ends too early"},
 	} {
 		dir := t.TempDir()
 		if text != "-" {

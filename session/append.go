@@ -144,6 +144,11 @@ func (s *Session) encodeAll(payloads []Payload) ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.opts.Outgoing != nil {
+			if raw, err = s.opts.Outgoing(s.path, raw); err != nil {
+				return nil, fmt.Errorf("%s: append: %w", s.path, err)
+			}
+		}
 		h := readHead(raw) // cloned below: the index must not keep the line alive
 		entries = append(entries, Entry{ID: id, Parent: parent,
 			Type: intern(h.typ), CustomType: intern(h.customType), Role: intern(h.role),

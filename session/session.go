@@ -21,6 +21,11 @@ type Options struct {
 	FS   durable.FS       // nil for the machine's
 	Now  func() time.Time // nil for time.Now
 	Rand io.Reader        // nil for crypto/rand
+	// Outgoing, if not nil, may change the line of an entry before it is written,
+	// as long as it stays that entry: it moves pictures out of the session of a
+	// path. An error keeps the whole append from happening. Lines that are in a
+	// file already are never given to it.
+	Outgoing func(path string, line []byte) ([]byte, error)
 	// IndexDir holds the offset indexes of large files; "" for none. It may be
 	// deleted at any time.
 	IndexDir string

@@ -20,6 +20,7 @@ import (
 	"github.com/piweb-go/piweb/agent/model/google"
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/agent/model/openai"
+	"github.com/piweb-go/piweb/config"
 	"github.com/spf13/cobra"
 )
 
@@ -33,9 +34,10 @@ type app struct {
 	out   *watched
 	err   io.Writer
 
-	agentDir   string
-	sessionDir string
-	json       bool
+	agentDir    string
+	sessionDir  string
+	externalize string
+	json        bool
 }
 
 // run executes one command line and returns its exit code.
@@ -75,6 +77,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.agentDir, "agent-dir", "", "pi's agent directory (default $PI_CODING_AGENT_DIR, else ~/.pi/agent)")
 	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "speak JSON: results, events and errors")
+	root.PersistentFlags().StringVar(&a.externalize, "externalize", "", "move large pictures out of session files: auto, on or off (default: what piweb.json says)")
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	root.AddCommand(a.serveCommand(), a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.explainCommand(), a.doctorCommand(), a.gcCommand(), a.versionCommand())
@@ -83,10 +86,15 @@ func (a *app) root() *cobra.Command {
 }
 
 // runtime opens the library as the flags say.
-func (a *app) runtime() (*piweb.Runtime, error) { return piweb.New(a.config()) }
+func (a *app) runtime() (*piweb.Runtime, error) {
+	if a.externalize != "" && !config.Externalize(a.externalize).Valid() {
+		return nil, usage("--externalize is auto, on or off, and not %q", a.externalize)
+	}
+	return piweb.New(a.config())
+}
 
 func (a *app) config() piweb.Config {
-	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle()}
+	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle(), Externalize: config.Externalize(a.externalize)}
 }
 
 // providers are the wires that this program speaks.

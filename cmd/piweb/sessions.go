@@ -36,6 +36,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 	cmd.AddCommand(list, show, demo, a.exportCommand())
 	cmd.AddCommand(a.manageCommands()...)
 	cmd.AddCommand(a.searchCommand())
+	cmd.AddCommand(a.convertCommands()...)
 	return cmd
 }
 
