@@ -15,8 +15,11 @@ import (
 // without it.
 type Trust struct {
 	Trusted bool
-	Reason  string   // one clause that says what decided
-	Needs   []string // what would load: absolute paths, none where there is nothing to trust
+	Reason  string // one clause that says what decided
+	// Undecided says that a person could be asked: nobody has decided, there is
+	// something to load, and the settings leave it open.
+	Undecided bool
+	Needs     []string // what would load: absolute paths, none where there is nothing to trust
 }
 
 // trustFile is trust.json: real path → decision.
@@ -138,7 +141,7 @@ func decideTrust(env Env, saved trustFile, setting ProjectTrust, explicit *bool)
 	case setting == TrustNever:
 		t.Reason = "defaultProjectTrust is never"
 	default:
-		t.Reason = "nothing is decided for this project"
+		t.Reason, t.Undecided = "nothing is decided for this project", true
 	}
 	return t
 }

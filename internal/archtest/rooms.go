@@ -59,7 +59,7 @@ var rooms = []room{
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config/public", "what is known of public providers and their models", nil, []string{catwalk}},
-	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine", "config/public"}, []string{gjson}},
+	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine", "internal/durable", "config/public"}, []string{gjson, sjson}},
 	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
 	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
