@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
@@ -87,8 +89,9 @@ func (h *host) Settings(cwd string) (policy.Setting, error) {
 
 // Tools constructs the built-in tools that this program has.
 func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
-	set := h.config(cwd).Settings
-	opts := tool.Options{ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks, Pictures: h.pictures}
+	cfg := h.config(cwd)
+	set := cfg.Settings
+	opts := tool.Options{Environ: withoutKeys(cfg.Models.KeyVariables()), ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks, Pictures: h.pictures}
 	var tools []agent.Tool
 	for _, name := range names {
 		if build, ok := tool.Lookup(name); ok {
@@ -120,6 +123,17 @@ func (h *host) closeServers() error {
 func (h *host) mcpPlace(cwd string) mcp.Place {
 	return mcp.Place{Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: h.config(cwd).Trust.Trusted}
 }
+// withoutKeys is the environment of programs that a model starts: without the
+// variables that hold keys of providers.
+func withoutKeys(names []string) func() []string {
+	return func() []string {
+		return slices.DeleteFunc(os.Environ(), func(pair string) bool {
+			name, _, _ := strings.Cut(pair, "=")
+			return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+		})
+// Extensions are the factories that a normal session constructs: those of the
+// embedding program. A factory of ours is added here, before theirs.
+func (h *host) Extensions(_ string, _ policy.Loads) []agent.Factory { return h.extensions }
 
 // Resources reads the texts that a policy lets in, and nothing else. SYSTEM.md
 // and APPEND_SYSTEM.md of a project count only if the project is trusted.
