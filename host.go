@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
@@ -59,7 +57,9 @@ func newHost(cfg Config) (*host, error) {
 	}
 	h.agentDir = h.env("").AgentDir()
 	if !cfg.NoMCP {
-		h.servers = mcp.NewPool(mcp.Options{CacheDir: filepath.Join(h.agentDir, "piweb", "mcp"), Lookup: h.lookup})
+		h.servers = mcp.NewPool(mcp.Options{CacheDir: filepath.Join(h.agentDir, "piweb", "mcp"), Lookup: h.lookup, Environ: func() []string {
+			return withoutKeys(h.config("").Models.KeyVariables())()
+		}})
 	}
 	own, _ := config.ReadOwn(h.agentDir) // what is wrong in it is told with the configuration
 	if cfg.Pictures.Input == 0 {
@@ -123,17 +123,6 @@ func (h *host) closeServers() error {
 func (h *host) mcpPlace(cwd string) mcp.Place {
 	return mcp.Place{Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: h.config(cwd).Trust.Trusted}
 }
-// withoutKeys is the environment of programs that a model starts: without the
-// variables that hold keys of providers.
-func withoutKeys(names []string) func() []string {
-	return func() []string {
-		return slices.DeleteFunc(os.Environ(), func(pair string) bool {
-			name, _, _ := strings.Cut(pair, "=")
-			return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
-		})
-// Extensions are the factories that a normal session constructs: those of the
-// embedding program. A factory of ours is added here, before theirs.
-func (h *host) Extensions(_ string, _ policy.Loads) []agent.Factory { return h.extensions }
 
 // Resources reads the texts that a policy lets in, and nothing else. SYSTEM.md
 // and APPEND_SYSTEM.md of a project count only if the project is trusted.
