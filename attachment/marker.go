@@ -86,7 +86,10 @@ type Found struct {
 // with its length alone. A marker gives no right: whoever opens what it names asks
 // Scope first. Only a user's own message is searched; a marker that a tool or a
 // file printed is text.
-func FindMarkers(text string) []Found {
+func FindMarkers(text string) []Found { return findMarkers(text, func(int) {}) }
+
+// findMarkers tells look how many bytes each start made it look at.
+func findMarkers(text string, look func(bytes int)) []Found {
 	var list []Found
 	for at := 0; ; {
 		i := strings.Index(text[at:], markerStart)
@@ -94,7 +97,7 @@ func FindMarkers(text string) []Found {
 			return list
 		}
 		at += i
-		f, ok := parseMarker(text[at:])
+		f, ok := parseMarker(text[at:], look)
 		if !ok {
 			at += len(markerStart)
 			continue
@@ -106,11 +109,12 @@ func FindMarkers(text string) []Found {
 }
 
 // parseMarker reads the marker at the start of text; End is its length.
-func parseMarker(text string) (f Found, ok bool) {
+func parseMarker(text string, look func(bytes int)) (f Found, ok bool) {
 	at := len(markerStart)
 	if len(text) < at+idLength {
 		return f, false
 	}
+	look(idLength)
 	id, err := ParseID(text[at : at+idLength])
 	if err != nil {
 		return f, false
@@ -121,7 +125,9 @@ func parseMarker(text string) (f Found, ok bool) {
 	if !ok {
 		return f, false
 	}
-	end := strings.IndexAny(head(rest, maxMarkerType+1), " ]\n\r\t")
+	part := head(rest, maxMarkerType+1)
+	look(len(part))
+	end := strings.IndexAny(part, " ]\n\r\t")
 	if end <= 0 || rest[end] != ' ' {
 		return f, false
 	}
@@ -129,7 +135,9 @@ func parseMarker(text string) (f Found, ok bool) {
 	if rest, ok = strings.CutPrefix(rest[end:], " name="); !ok {
 		return f, false
 	}
-	end = strings.IndexAny(head(rest, maxMarkerName+1), "]\n\r")
+	part = head(rest, maxMarkerName+1)
+	look(len(part))
+	end = strings.IndexAny(part, "]\n\r")
 	if end < 0 || rest[end] != ']' {
 		return f, false
 	}
