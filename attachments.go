@@ -8,8 +8,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/attachment"
+	"github.com/piweb-go/piweb/attachment/handle"
+	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/extension/attach"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
@@ -30,6 +34,9 @@ type AttachmentConfig struct {
 	// Limit is how many bytes one attachment may have, Quota how many those of a
 	// session may have together; 0 for 25 MiB and 2 GiB.
 	Limit, Quota int64
+	// Tools gives normal sessions the tools edit_image and attachment_info, also
+	// where the user's setting attachments.tools does not.
+	Tools bool
 	// Kinds are the kinds of backends that the program links, such as s3.Kind.
 	Kinds []attachment.Kind
 }
@@ -51,6 +58,7 @@ func (h *host) attachmentSetup(cfg AttachmentConfig) attachment.Setup {
 type attachments struct {
 	setup    attachment.Setup
 	off      bool
+	tools    bool
 	pictures *media.Admitter
 
 	mu    sync.Mutex
@@ -60,7 +68,7 @@ type attachments struct {
 var _ wrapper.Attachments = (*attachments)(nil)
 
 func newAttachments(h *host, cfg AttachmentConfig) *attachments {
-	return &attachments{setup: h.attachmentSetup(cfg), off: cfg.Off, pictures: h.pictures}
+	return &attachments{setup: h.attachmentSetup(cfg), off: cfg.Off, tools: cfg.Tools, pictures: h.pictures}
 }
 
 // open is the store, or nil where attachments are off.
@@ -266,6 +274,18 @@ func (c *companion) settle() error {
 		return fmt.Errorf("the session is gone, and files that were attached to it are left: %w", err)
 	}
 	return nil
+}
+
+// attachmentTools are the tools for attachments, where the user or the program wants
+// them.
+func (h *host) attachmentTools() []agent.Factory {
+	if h.files == nil || h.files.off {
+		return nil
+	}
+	if own, _ := config.ReadOwn(h.agentDir); !h.files.tools && !own.Attachments.Tools {
+		return nil
+	}
+	return []agent.Factory{attach.Factory(func(sessionID string) handle.Context { return h.files.scope(sessionID) }, h.pictures)}
 }
 
 // sameID tells whether another session file, in the trash or not, has the id of

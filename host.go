@@ -30,6 +30,7 @@ type host struct {
 	pictures   *media.Admitter
 	mover      *mover
 	extensions []agent.Factory
+	files      *attachments
 	servers    *mcp.Pool // nil where MCP is off
 }
 
@@ -107,6 +108,9 @@ func (h *host) Extensions(_ string, loads policy.Loads) []agent.Factory {
 	var own []agent.Factory
 	if loads.MCP && h.servers != nil {
 		own = append(own, h.servers.Factory(h.mcpPlace))
+	}
+	if loads.Extensions {
+		own = append(own, h.attachmentTools()...)
 	}
 	return append(own, h.extensions...)
 }

@@ -135,6 +135,7 @@ func New(cfg Config) (*Runtime, error) {
 		cfg.Session.Outgoing = h.mover.outgoing
 	}
 	r := &Runtime{host: h, roots: newRoots(h.agentDir), attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
+	h.files = r.attachments
 	r.attached = &companion{a: r.attachments, others: r.sameID}
 	r.companions = h.companions(cfg, r.attached)
 	if r.mentions, err = newMentions(r, cfg.Completion); err != nil {

@@ -9,13 +9,24 @@ import (
 // Own are the settings that are piweb's and not pi's, in <agentDir>/piweb.json. Only
 // the user's file counts; a project cannot change them.
 type Own struct {
-	Mentions Mentions
+	Mentions    Mentions
+	Attachments Attachments
 	// Externalize says when large pictures of a session go to blobs of their own:
 	// setting blobs.externalize, default auto.
 	Externalize Externalize
 	// PictureBytes is the most that a picture may have as it comes, in bytes:
 	// setting images.maxBytes; 0 for the default of package media.
 	PictureBytes int64
+}
+
+// Attachments says what sessions can do with attached files.
+type Attachments struct {
+	// Tools gives normal sessions the tools edit_image and attachment_info: setting
+	// attachments.tools, default false.
+	Tools bool
+	// Origins are pages of other addresses that may fetch the bytes by a signed
+	// address, such as "https://host": setting attachments.origins, default none.
+	Origins []string
 }
 
 // Externalize says when large pictures go to blobs.
@@ -61,6 +72,10 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 			Documents bool   `json:"documents"`
 			MaxBytes  *int64 `json:"maxBytes"`
 		} `json:"mentions"`
+		Attachments struct {
+			Tools   bool     `json:"tools"`
+			Origins []string `json:"origins"`
+		} `json:"attachments"`
 		Blobs struct {
 			Externalize *Externalize `json:"externalize"`
 		} `json:"blobs"`
@@ -77,6 +92,7 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 		return own, &Problem{File: path, What: what, Hint: settingsHint, Err: errors.Join(ErrUnreadable, err)}
 	}
 	own.Mentions.Documents = file.Mentions.Documents
+	own.Attachments = Attachments(file.Attachments)
 	if n := file.Mentions.MaxBytes; n != nil && *n > 0 {
 		own.Mentions.MaxBytes = *n
 	}

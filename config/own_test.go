@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -17,11 +18,12 @@ func TestReadOwn(t *testing.T) {
 		"-":  {usual, ""},
 		"{}": {usual, ""},
 		"\uFEFF{\"mentions\":{\"documents\":true,\"maxBytes\":10},\"blobs\":{\"externalize\":\"on\"},\"images\":{\"maxBytes\":7},\"other\":1}": {on, ""},
-		`{"mentions":{"documents":true,"maxBytes":-1}}`: {Own{Mentions: Mentions{Documents: true, MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}, ""},
-		`{"blobs":{"externalize":"sometimes"}}`:         {usual, "blobs.externalize"},
-		`{"blobs":{"externalize":true}}`:                {usual, "externalize"},
-		`{"mentions":{"documents":"yes"}}`:              {usual, "documents"},
-		`{"mentions":`:                                  {usual, "ends too early"},
+		`{"mentions":{"documents":true,"maxBytes":-1}}`:             {Own{Mentions: Mentions{Documents: true, MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}, ""},
+		`{"blobs":{"externalize":"sometimes"}}`:                     {usual, "blobs.externalize"},
+		`{"blobs":{"externalize":true}}`:                            {usual, "externalize"},
+		`{"attachments":{"tools":true,"origins":["https://host"]}}`: {Own{Mentions: usual.Mentions, Externalize: ExternalizeAuto, Attachments: Attachments{true, []string{"https://host"}}}, ""},
+		`{"mentions":{"documents":"yes"}}`:                          {usual, "documents"},
+		`{"mentions":`:                                              {usual, "ends too early"},
 	} {
 		dir := t.TempDir()
 		if text != "-" {
@@ -30,7 +32,7 @@ func TestReadOwn(t *testing.T) {
 			}
 		}
 		own, problem := ReadOwn(dir)
-		if own != want.own || (problem != nil) != (want.says != "") || problem != nil && !strings.Contains(problem.Error(), want.says) {
+		if !reflect.DeepEqual(own, want.own) || (problem != nil) != (want.says != "") || problem != nil && !strings.Contains(problem.Error(), want.says) {
 			t.Errorf("%s: %+v, %v", text, own, problem)
 		}
 	}

@@ -89,6 +89,8 @@ var rooms = []room{
 	{"engine", "agent/model/discover", "model servers on this machine, looked for when asked", nil, []string{gjson}},
 	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
 	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp}},
+	{"engine", "extension/attach/attachtest", "a model for tests that calls what it is told to", []string{"message", "agent", "agent/model"}, nil},
+	{"engine", "extension/attach", "edit_image and attachment_info", []string{"message", "media", "agent", "agent/tool", "attachment/handle"}, []string{ximage}},
 
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
 	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{fzf, xtext}},
@@ -97,7 +99,7 @@ var rooms = []room{
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"internal/document", "message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/compact", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
-		[]string{"internal/durable", "gc", "completion", "completion/files", "completion/sources", "internal/confine", "internal/document", "internal/owner", "message", "artifact", "attachment", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/compact", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media", "extension/mcp"}, nil},
+		[]string{"attachment/handle", "extension/attach", "internal/durable", "gc", "completion", "completion/files", "completion/sources", "internal/confine", "internal/document", "internal/owner", "message", "artifact", "attachment", "config", "session", "session/catalog", "toolselect", "resource", "chatonly", "policy", "agent", "agent/compact", "agent/tool", "agent/model", "agent/model/offline", "wrapper", "blob", "media", "extension/mcp"}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
