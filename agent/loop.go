@@ -64,6 +64,7 @@ type Loop struct {
 	pictures media.Placer
 	eyes     media.Eyes   // of the model, as far as its refusals have taught
 	sent     media.Report // of the last request
+	spared   spared
 }
 
 // NewLoop checks the configuration. A tool that the policy does not admit is an
@@ -103,6 +104,8 @@ func NewLoop(cfg Config) (*Loop, error) {
 		l.decls = append(l.decls, d)
 	}
 	l.eyes = cfg.Model.Info().eyes()
+	l.spared.proven = map[string]bool{}
+	l.pictures.Withheld = l.spared.withheld
 	return l, nil
 }
 

@@ -157,9 +157,12 @@ func (r *run) answered() {
 	r.attempt = 0
 }
 
-// again decides whether the request of a turn is sent once more: after a summary
-// where it did not fit, or a little later where the provider was only busy.
+// again decides whether the request of a turn is sent once more: with other
+// pictures where one was refused, after a summary where it did not fit, or a little later where the provider was only busy.
 func (r *run) again(ctx context.Context, t turned) (bool, error) {
+	if ok, err := r.spare(ctx, t); ok || err != nil {
+		return ok, err
+	}
 	if ok, err := r.recover(ctx, t); ok || err != nil {
 		return ok, err
 	}

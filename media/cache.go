@@ -2,6 +2,7 @@ package media
 
 import (
 	"container/list"
+	"fmt"
 	"hash/maphash"
 	"sync"
 )
@@ -79,6 +80,12 @@ type memoKey struct {
 	hash uint64
 	size int
 }
+
+func (k memoKey) String() string { return fmt.Sprintf("%x.%d", k.hash, k.size) }
+
+// Key names the data of an image block as [Placed.Key] does. It counts only for
+// this admitter.
+func (a *Admitter) Key(data string) string { return a.memo.key(data).String() }
 
 func newMemo() memo { return memo{seed: maphash.MakeSeed(), all: map[memoKey]judgement{}} }
 

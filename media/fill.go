@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/piweb-go/piweb/message"
@@ -90,7 +89,7 @@ func (p *Placer) shrink(ctx context.Context, slots []*slot, side int) error {
 func (p *Placer) prepare(ctx context.Context, s *slot, eyes Eyes) error {
 	text := s.data.Data
 	key := p.Admitter.memo.key(text)
-	s.key = fmt.Sprintf("%x.%d", key.hash, key.size)
+	s.key = key.String()
 	switch {
 	case p.Withheld != nil && p.Withheld(s.key):
 		s.instead = words(proseRefused, "{what}", s.what())

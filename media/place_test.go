@@ -448,6 +448,28 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// T14, case 17: a picture counts by its size and never by its characters.
+func TestEstimate(t *testing.T) {
+	a := media.NewAdmitter(media.Limits{})
+	count := a.Estimate("anthropic-messages", "claude-sonnet-4-5")
+	b64 := base64.StdEncoding.EncodeToString
+	for name, c := range map[string]struct {
+		data string
+		want int
+	}{
+		"size in the header": {b64(pictures.JPEG(pictures.Photo(1000, 1000), 95)), 1296},
+		"png":                {b64(pictures.PNG(pictures.Noise(200, 200, 1))), 64},
+		"reference":          {"blob:sha256:" + strings.Repeat("a", 64), media.UnknownTokens},
+		"no picture":         {"AAAA", media.UnknownTokens},
+		"no base64":          {"→", media.UnknownTokens},
+		"nothing":            {"", media.UnknownTokens},
+	} {
+		if got := count(message.Image(media.PNG, c.data)); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestDelivery(t *testing.T) {
 	for _, c := range []struct {
 		api, model string

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/compact"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 )
@@ -24,6 +26,12 @@ func (p Pictures) placer(path string) media.Placer {
 		out.Open = p.Open(path)
 	}
 	return out
+}
+
+// counted makes a compactor count pictures as the model does.
+func (p Pictures) counted(c *compact.Compactor, info agent.ModelInfo) *compact.Compactor {
+	c.Picture = p.Admitter.Estimate(info.API, info.ID)
+	return c
 }
 
 // Admit judges a picture that a user attaches, before it is part of anything: a
