@@ -73,6 +73,9 @@ type feed struct {
 	dead    bool
 	reason  [2]string // code and text for the end, where it is known beforehand
 	pumps   sync.WaitGroup
+
+	fileSize int64 // of the session's file when it was looked at last; 0 for never, -1 where the session is live
+	adopted  int   // entries of other programs that the live session had then
 }
 
 // errEnded says that the session has ended and the reader has everything.

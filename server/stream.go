@@ -2,9 +2,11 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/piweb-go/piweb/server/wire"
@@ -38,11 +40,19 @@ func (s *Server) streamSession(w http.ResponseWriter, r *http.Request, args map[
 		return plain(h, refuse(http.StatusServiceUnavailable, "TOO_MANY_STREAMS", "Too many pages follow sessions at the same time. Close one, then try again."))
 	}
 	defer s.streams.Add(-1)
-	rd := s.listen(t, lastEventID(r), r.URL.Query().Get("piweb") == "1")
+	own := r.URL.Query().Get("piweb") == "1"
+	rd := s.listen(t, lastEventID(r), own)
 	if rd == nil {
 		return plain(h, toProblem(wrapper.ErrShutdown))
 	}
 	defer rd.close()
+	if own {
+		looking, stop := context.WithCancel(r.Context())
+		var looks sync.WaitGroup
+		looks.Go(func() { s.followFile(looking, t, rd.f) })
+		defer looks.Wait()
+		defer stop()
+	}
 	st := &stream{w: w, rc: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
 	w.WriteHeader(http.StatusOK)
 	st.send(nil) // the client waits for the headers before it sends

@@ -345,6 +345,7 @@ func (s *Session) adopt(size int64) error {
 			s.leaf = len(s.entries) - 1
 		}
 		s.adopted += n
+		s.foreign = append(s.foreign, span{before, before + n})
 		s.note(KindOtherWriter, line, s.entries[before].Offset, s.entries[len(s.entries)-1].ID,
 			"another program appended %d entries; %s", n, what)
 	}

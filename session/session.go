@@ -100,6 +100,7 @@ type Session struct {
 	indexed   int          // the first entries, that came from an index
 	indexEnd  int64        // what the index on disk covers
 	adopted   int          // entries that other programs appended since the open
+	foreign   []span       // which ones they are
 	writable  bool         // file is open for appending
 	migrate   bool         // the file has version 1 or 2 and was not written yet
 	noHeader  bool         // the file is empty

@@ -60,7 +60,7 @@ var rooms = []room{
 
 	{"data", "config/public", "what is known of public providers and their models", nil, []string{catwalk}},
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine", "internal/durable", "config/public"}, []string{gjson, sjson}},
-	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable"}, []string{gjson, sjson, uuid}},
+	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable", "internal/watch"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
 	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
 	{"data", "session/export", "a session as JSONL, Markdown or HTML, without secrets", []string{"message", "session", "internal/durable"}, []string{gjson, sjson}},

@@ -59,6 +59,11 @@ type Policy struct {
 // Notice is something that a person should know. Our own.
 type Notice struct{ Text string }
 
+// History tells that another program wrote to the session's file: read the messages
+// again. Our own.
+type History struct{}
+
+func (History) control() string  { return "history" }
 func (Status) control() string   { return "session-status" }
 func (State) control() string    { return "session-state" }
 func (Queue) control() string    { return "queue" }
@@ -166,4 +171,11 @@ func (c Notice) MarshalJSON() ([]byte, error) {
 		Control string `json:"control"`
 		Text    string `json:"text"`
 	}{c.control(), c.Text})
+}
+
+// MarshalJSON writes the payload.
+func (c History) MarshalJSON() ([]byte, error) {
+	return message.Marshal(struct {
+		Control string `json:"control"`
+	}{c.control()})
 }

@@ -368,6 +368,10 @@ export class OpenSession extends Store {
         this.set({ questions: this.state.questions.filter((q) => q.id !== p.id) });
         this.onChange();
         return;
+      case "history": // another program wrote to the session
+        void this.refetch();
+        this.onChange();
+        return;
       case "notice":
         this.notice(String(p.text ?? ""));
         return;
