@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,6 +40,8 @@ type Index struct {
 	root *confine.Root
 	dir  string // of the root, without links
 	opts IndexOptions
+
+	opened fs.FileInfo // the folder
 
 	tree    atomic.Pointer[tree]
 	state   atomic.Int32 // see the states below
@@ -80,11 +84,16 @@ func OpenIndex(folder string, o IndexOptions) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, opened, err := root.Resolve(".")
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
 	if o.Stale <= 0 {
 		o.Stale = 5 * time.Second
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	x := &Index{root: root, dir: root.Path(), opts: o, dirs: map[string]*dir{}, refined: map[string]refined{}, stop: stop,
+	x := &Index{root: root, dir: root.Path(), opts: o, opened: opened, dirs: map[string]*dir{}, refined: map[string]refined{}, stop: stop,
 		first: make(chan struct{}), again: make(chan struct{}, 1), done: make(chan struct{})}
 	x.tree.Store(emptyTree)
 	go func() {
@@ -108,6 +117,9 @@ func (x *Index) Complete() (done bool, files int) {
 
 // Err says why the index cannot go on: its folder is gone.
 func (x *Index) Err() error {
+	if err := x.there(); err != nil {
+		return err
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.dead
@@ -116,25 +128,29 @@ func (x *Index) Err() error {
 // run builds the index, then keeps it fresh.
 func (x *Index) run(ctx context.Context) {
 	rules := x.scan(ctx)
+	if x.Err() != nil {
+		return
+	}
 	var batches chan watch.Batch
 	if !x.opts.NoWatch && !x.opts.All && ctx.Err() == nil {
 		w, err := x.watch(rules)
 		if err == nil {
 			batches = make(chan watch.Batch)
-			ended := make(chan error, 1)
+			ended := make(chan struct{})
 			go func() {
-				ended <- w.Run(ctx, func(b watch.Batch) {
+				defer close(ended)
+				if err := w.Run(ctx, func(b watch.Batch) {
 					select {
 					case batches <- b:
 					case <-ctx.Done():
 					}
-				})
+				}); errors.Is(err, watch.ErrRoot) {
+					x.die(err)
+				}
 			}()
 			defer func() {
 				_ = w.Close()
-				if err := <-ended; errors.Is(err, watch.ErrRoot) {
-					x.die(err)
-				}
+				<-ended
 			}()
 			x.blind.Store(!w.Complete())
 			rules = x.scan(ctx) // what changed before the watches stood
@@ -145,7 +161,7 @@ func (x *Index) run(ctx context.Context) {
 	} else {
 		x.blind.Store(true)
 	}
-	for {
+	for x.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
@@ -161,6 +177,17 @@ func (x *Index) run(ctx context.Context) {
 	}
 }
 
+// there says whether the folder is still the one that was opened. Nobody tells of
+// its end while we have it open.
+func (x *Index) there() error {
+	now, err := os.Stat(x.dir)
+	if err == nil && !os.SameFile(x.opened, now) {
+		err = fmt.Errorf("%s: %w", x.dir, fs.ErrNotExist)
+	}
+	return err
+}
+
+// die ends the use of the index; its owner opens another.
 func (x *Index) die(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -196,6 +223,10 @@ func (x *Index) watch(rules *ignore.Rules) (*watch.Watcher, error) {
 // scan looks at everything. The rules that it read hold until the next one.
 func (x *Index) scan(ctx context.Context) *ignore.Rules {
 	x.scanned.Store(time.Now().UnixNano())
+	if err := x.there(); err != nil {
+		x.die(err)
+		return nil
+	}
 	known := &tracked{dirs: map[string]*dir{}}
 	if !x.opts.All {
 		known = x.scanTracked()

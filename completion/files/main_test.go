@@ -57,13 +57,7 @@ func link(t testing.TB, target, path string) {
 // git runs git without anybody's configuration.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not here")
-	}
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main", "-c", "core.fsync=none"}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
-	out, err := cmd.Output()
+	out, err := gitMayFail(t, dir, args...)
 	if err != nil {
 		why := ""
 		if e, ok := err.(*exec.ExitError); ok {
@@ -71,7 +65,19 @@ func git(t testing.TB, dir string, args ...string) string {
 		}
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, why)
 	}
-	return string(out)
+	return out
+}
+
+func gitMayFail(t testing.TB, dir string, args ...string) (string, error) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not here")
+	}
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main", "-c", "core.fsync=none"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
+	out, err := cmd.Output()
+	return string(out), err
 }
 
 func open(t testing.TB, dir string, o IndexOptions) *Index {

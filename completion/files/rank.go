@@ -157,8 +157,18 @@ func (q *query) caseScore(d *dir, name string) int {
 type place struct {
 	k     int // characters of the query that the path and its slash have
 	class int // of the folder for a query without a slash
-	deep  int // how well the folder of a query with one fits: 0 not, 1 letters, 2 held, 3 its end, 4 whole
+	deep  int // how well the folder of a query with one fits
 }
+
+// How well a folder fits what stands before the last slash of a query.
+const (
+	deepNot     = iota
+	deepLetters // the letters occur in order
+	deepHeld    // it holds the text
+	deepBelow   // it lies below a folder of that name
+	deepEnd     // its path ends so
+	deepWhole   // it is that path
+)
 
 // reach is how many characters of the query a folder's path and its slash have.
 func (q *query) reach(folded string) int {
@@ -195,16 +205,21 @@ func (q *query) atReached(folded string, k int) (p place) {
 		}
 		return p
 	}
-	switch want := q.folder; {
-	case folded == "":
-	case folded == want:
-		p.deep = 4
-	case strings.HasSuffix(folded, want) && want != "" && folded[len(folded)-len(want)-1] == '/':
-		p.deep = 3
-	case strings.Contains(folded, want) && want != "":
-		p.deep = 2
-	case q.advance(folded, 0) >= utf8.RuneCountInString(want):
-		p.deep = 1
+	if want := q.folder; folded != "" {
+		switch at := strings.Index(folded, want); {
+		case want == "":
+			p.deep = deepLetters
+		case folded == want:
+			p.deep = deepWhole
+		case strings.HasSuffix(folded, want) && folded[len(folded)-len(want)-1] == '/':
+			p.deep = deepEnd
+		case at == 0 && folded[len(want)] == '/' || strings.Contains(folded, "/"+want+"/"):
+			p.deep = deepBelow
+		case at >= 0:
+			p.deep = deepHeld
+		case q.advance(folded, 0) >= utf8.RuneCountInString(want):
+			p.deep = deepLetters
+		}
 	}
 	return p
 }
@@ -224,7 +239,7 @@ func (q *query) bound(p place, mask uint64, points int) key {
 	}
 	if mask&q.nameM == q.nameM && (!q.slash || p.deep > 0) {
 		class, score = classExact, points
-		if p.deep >= 3 {
+		if p.deep >= deepEnd {
 			class += classDeep
 		}
 		score += most(len(q.nameR)) + pointsCase
@@ -303,7 +318,7 @@ func (s *scorer) rank(d *dir, parent, parentFold, name, folded string, p place, 
 	if class > classNone {
 		score += q.caseScore(d, name)
 		lettersOnly := class == classLetters
-		if p.deep >= 3 {
+		if p.deep >= deepEnd {
 			class += classDeep
 		}
 		score += p.deep

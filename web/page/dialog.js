@@ -39,6 +39,7 @@ const shortcuts = [
   ["Enter", "Open the session; in the composer: send"],
   ["Alt ↑  Alt ↓", "Previous or next session, from anywhere"],
   ["Shift Enter", "New line"],
+  ["@  #  /", "While writing: name a file, a session, a command"],
   ["Esc", "Stop the answer, or close what is open"],
   ["m", "Write a message"],
   ["p", "Show or hide the policy"],
