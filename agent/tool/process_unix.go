@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -14,21 +15,29 @@ import (
 // processGroup is the group of a command and of all that it starts. It is a
 // session too, without a terminal, so that no program can ask the person at
 // piweb's terminal for a password and wait.
-type processGroup struct{ cmd *exec.Cmd }
-
-func newProcessGroup(cmd *exec.Cmd) *processGroup {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return &processGroup{cmd}
+type processGroup struct {
+	cmd    *exec.Cmd
+	mark   string // in the environment of all of them
+	warden *warden
 }
 
-func (g *processGroup) started() {}
+func newProcessGroup(cmd *exec.Cmd) *processGroup {
+	g := &processGroup{cmd: cmd, mark: markName + "=" + randomHex(16)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Env = append(slices.Clip(cmd.Env), g.mark)
+	return g
+}
 
-func (g *processGroup) release() {}
+func (g *processGroup) started() { g.warden = newWarden(g.cmd.Process.Pid, g.mark) }
+
+func (g *processGroup) release() { g.warden.dismiss() }
 
 // kill ends the whole group at once, also when the shell itself has ended: its
-// background processes are still in the group.
+// background processes are still in the group. What left the group is found by
+// its mark.
 func (g *processGroup) kill() {
 	_ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL)
+	killMarked(g.mark)
 }
 
 // exitStatus is the exit code of a shell as shells count, and the signal that

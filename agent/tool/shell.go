@@ -37,6 +37,7 @@ func withheldFromCommands() []string {
 	return []string{
 		"PI_WEB_ATTACHMENT_", "PI_WEB_PASSWORD",
 		"PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL",
+		"PIWEB_CALL",
 	}
 }
 
