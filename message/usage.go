@@ -19,3 +19,12 @@ type Cost struct {
 	CacheWrite float64 `json:"cacheWrite"`
 	Total      float64 `json:"total"`
 }
+
+// Plus adds two usages up.
+func (u Usage) Plus(o Usage) Usage {
+	u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+o.Input, u.Output+o.Output, u.CacheRead+o.CacheRead, u.CacheWrite+o.CacheWrite
+	u.Reasoning, u.TotalTokens = u.Reasoning+o.Reasoning, u.TotalTokens+o.TotalTokens
+	u.Cost.Input, u.Cost.Output, u.Cost.CacheRead = u.Cost.Input+o.Cost.Input, u.Cost.Output+o.Cost.Output, u.Cost.CacheRead+o.Cost.CacheRead
+	u.Cost.CacheWrite, u.Cost.Total = u.Cost.CacheWrite+o.Cost.CacheWrite, u.Cost.Total+o.Cost.Total
+	return u
+}

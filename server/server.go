@@ -128,6 +128,8 @@ func (s *Server) addRoutes() {
 	rt.add("POST", "sessions/:id/follow_up", s.followUp)
 	rt.add("POST", "sessions/:id/clear_queue", s.clearQueue)
 	rt.add("POST", "sessions/:id/ui-response", s.answerAsk)
+	rt.add("GET", "sessions/:id/usage", s.getUsage)
+	rt.add("GET", "sessions/:id/stats", s.getStats)
 	rt.add("POST", "sessions/:id/compact", s.compactSession)
 	rt.add("POST", "sessions/:id/navigate", s.navigateSession)
 	rt.add("GET", "sessions/:id/state", s.getState)

@@ -172,7 +172,7 @@ func (c *Compactor) write(ctx context.Context, p plan, instructions string) (tex
 		if err != nil {
 			return "", usage, err
 		}
-		parts, usage = append(parts, s), add(usage, u)
+		parts, usage = append(parts, s), usage.Plus(u)
 	} else if before != "" {
 		parts = append(parts, before)
 	}
@@ -184,7 +184,7 @@ func (c *Compactor) write(ctx context.Context, p plan, instructions string) (tex
 		if len(parts) > 0 {
 			s = "---\n\n" + strings.TrimSpace(splitText) + "\n\n" + s
 		}
-		parts, usage = append(parts, s), add(usage, u)
+		parts, usage = append(parts, s), usage.Plus(u)
 	}
 	return strings.Join(parts, "\n\n"), usage, nil
 }
@@ -234,14 +234,6 @@ func (c *Compactor) room() int {
 		return unknown
 	}
 	return int(max(window-reserve, window/4)) * charsPerToken * 3 / 4
-}
-
-func add(a, b message.Usage) message.Usage {
-	a.Input, a.Output, a.CacheRead, a.CacheWrite = a.Input+b.Input, a.Output+b.Output, a.CacheRead+b.CacheRead, a.CacheWrite+b.CacheWrite
-	a.Reasoning, a.TotalTokens = a.Reasoning+b.Reasoning, a.TotalTokens+b.TotalTokens
-	a.Cost.Input, a.Cost.Output, a.Cost.CacheRead = a.Cost.Input+b.Cost.Input, a.Cost.Output+b.Cost.Output, a.Cost.CacheRead+b.Cost.CacheRead
-	a.Cost.CacheWrite, a.Cost.Total = a.Cost.CacheWrite+b.Cost.CacheWrite, a.Cost.Total+b.Cost.Total
-	return a
 }
 
 // Branch makes the entry that stands for a branch which is left at from. msgs are

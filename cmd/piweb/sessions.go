@@ -33,7 +33,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Use: "demo [DIR]", Short: "Write a small project and a session of each kind to try", Long: helpDemo,
 		Args: cobra.MaximumNArgs(1), RunE: a.withRuntime(a.demo),
 	}
-	cmd.AddCommand(list, show, demo, a.exportCommand())
+	cmd.AddCommand(list, show, demo, a.exportCommand(), a.usageCommand(), a.compactCommand())
 	cmd.AddCommand(a.manageCommands()...)
 	cmd.AddCommand(a.searchCommand())
 	cmd.AddCommand(a.convertCommands()...)

@@ -8,6 +8,7 @@ import { bytes, count, splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
 import { crossing, kindWords, loadWords, presetOf, presets, ruleWords, toolWords } from "./policywords.js";
+import { UsagePart } from "./usage.js";
 
 /** @import {OpenSession} from "./session.js" */
 /** @import {Check, Explanation, ToolInfo, ToolsAnswer} from "./types.js" */
@@ -23,6 +24,7 @@ export function PolicyPanel({ session, onClose }) {
       ? html`<${KindPart} tools=${tools} policy=${policy} /><${ToolsPart} session=${session} tools=${tools} />`
       : !policyProblem && html`<p class="faint">${phase === "failed" ? "Nothing is known of a file that cannot be read." : "Reading…"}</p>`}
     ${policy && html`<${PromptPart} x=${policy} /><${LoadsPart} x=${policy} /><${ReceiptsPart} x=${policy} /><${FilePart} x=${policy} />`}
+    ${phase === "ready" && html`<${UsagePart} session=${session} />`}
   </div>`;
 }
 

@@ -445,6 +445,16 @@ export class OpenSession extends Store {
     }
   }
 
+  /** Sums up earlier messages; the stream tells how it goes. */
+  async compact() {
+    this.set({ sendProblem: null });
+    try {
+      await call(sessionPath(this.id, "/compact"), { method: "POST" });
+    } catch (e) {
+      this.set({ sendProblem: explain(e) });
+    }
+  }
+
   /** @param {string} id @param {boolean} confirmed */
   async answer(id, confirmed) {
     try {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/session"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) usageCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "usage ID|FILE", Short: "Tell what a session has used: tokens, cost, time", Args: wantArgs(1, "one session: an id, the beginning of one, or a file"),
+		Long: "Tells what a session has used, from its file: tokens, cost and time by model, all branches together.\n" +
+			"Costs are what the prices of the models came to when they answered; a model without a price costs nothing here.\n" +
+			"With --json every answer is listed.",
+		Example:           "  piweb sessions usage 01a22868\n  piweb sessions usage ./session.jsonl --json",
+		RunE:              a.withRuntime(a.usage),
+		ValidArgsFunction: a.completeSessions,
+	}
+}
+
+func (a *app) usage(_ *cobra.Command, rt *piweb.Runtime, args []string) error {
+	path, err := rt.Find(cwd(), args[0])
+	if err != nil {
+		return err
+	}
+	log, err := session.Open(path, session.Options{})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	u, err := log.Usage()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(u)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "MODEL\tANSWERS\tINPUT\tOUTPUT\tCACHE READ\tCACHE WRITE\tCOST\tTIME\t")
+	row := func(name string, answers int, n message.Usage, ms int64) {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t$%.4f\t%s\t\n", oneLine(name), answers, n.Input, n.Output, n.CacheRead, n.CacheWrite, n.Cost.Total,
+			(time.Duration(ms) * time.Millisecond).Round(100*time.Millisecond))
+	}
+	answers := 0
+	for _, m := range u.Models {
+		row(m.Model, m.Answers, m.Usage, m.Millis)
+		answers += m.Answers
+	}
+	row("all", answers, u.Total, u.Millis)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	a.printf("%d messages of the user, %d tool calls", u.Counts.User, u.Counts.ToolCalls)
+	if u.Counts.Failed > 0 {
+		a.printf(", %d answers that broke off", u.Counts.Failed)
+	}
+	a.printf("\n")
+	return nil
+}
+
+func (a *app) compactCommand() *cobra.Command {
+	var model string
+	cmd := &cobra.Command{
+		Use: "compact ID|FILE [WHAT MATTERS]", Short: "Sum up the beginning of a session to make room",
+		Args: cobra.MinimumNArgs(1),
+		Long: "Sums up the beginning of a session with its model and records the summary. Nothing in the file is changed;\n" +
+			"from then on the model is shown the summary and the recent messages.",
+		Example: "  piweb sessions compact 01a22868\n  piweb sessions compact 01a22868 keep the names of the tables",
+		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
+			path, err := rt.Find(cwd(), args[0])
+			if err != nil {
+				return err
+			}
+			s, err := rt.Open(cmd.Context(), path, piweb.OpenOptions{Model: model})
+			if err != nil {
+				return err
+			}
+			c, err := s.Compact(cmd.Context(), strings.Join(args[1:], " "))
+			if err != nil {
+				return err
+			}
+			done, err := c.Result(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(done)
+			}
+			a.printf("%s\n", printable(done.Summary))
+			a.notef("summed up: about %d tokens before, %d now\n", done.TokensBefore, done.TokensAfter)
+			return nil
+		}),
+		ValidArgsFunction: a.completeSessions,
+	}
+	cmd.Flags().StringVar(&model, "model", "", "the model that sums up, and answers from then on, as PROVIDER/ID or ID")
+	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
+	return cmd
+}
