@@ -30,10 +30,10 @@ func age(t *testing.T, root string, by time.Duration) {
 	}
 }
 
-// TestCollect: W7, a blob that only a session outside the agent directory names
+// TestW7Collect: a blob that only a session outside the agent directory names
 // stays (as does one that is named in an output), one that nobody names goes after
 // the grace period, and so do the outputs of a session that is gone.
-func TestCollect(t *testing.T) {
+func TestW7Collect(t *testing.T) {
 	ctx := context.Background()
 	rt, project := offlineRuntime(t)
 	outside := filepath.Join(filepath.Dir(project), "outside")

@@ -83,9 +83,9 @@ func open(t testing.TB, path string) *session.Session {
 	return s
 }
 
-// TestForkTakesTheOutputsAlong: W10, a fork has what its source has, under the same
+// TestW10ForkTakesTheOutputsAlong: W10, a fork has what its source has, under the same
 // ids, and gives new ones; W18, both are apart from then on.
-func TestForkTakesTheOutputsAlong(t *testing.T) {
+func TestW10ForkTakesTheOutputsAlong(t *testing.T) {
 	_, path, _ := home(t)
 	src := open(t, path)
 	f, err := session.Fork(src, src.Leaf(), session.ForkOptions{Companions: []session.Companion{Companion{}}})
@@ -136,9 +136,9 @@ func TestForkLeavesLinksOut(t *testing.T) {
 	}
 }
 
-// TestAForkThatCannotCopyIsNoFork: W18, outputs that cannot be copied roll the fork
+// TestW18AForkThatCannotCopyIsNoFork: W18, outputs that cannot be copied roll the fork
 // back, and the error says why. TestFaultModel has the other ways to fail.
-func TestAForkThatCannotCopyIsNoFork(t *testing.T) {
+func TestW18AForkThatCannotCopyIsNoFork(t *testing.T) {
 	root, path, _ := home(t)
 	st := New(path, Options{})
 	if err := os.Rename(st.Folder(), st.Folder()+".real"); err != nil {
@@ -396,5 +396,26 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	}
 	if got := tree(t, filepath.Join(root, "sessions")); len(got) != 2 {
 		t.Errorf("left: %v", got)
+	}
+}
+
+// TestNothingToFollow: a session without a folder, and a file that can have none,
+// are no errors and leave nothing.
+func TestNothingToFollow(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) session.Place { return session.Place{Path: filepath.Join(dir, name), ID: "x"} }
+	for _, from := range []session.Place{at("none.jsonl"), at("extensionless"), {}} {
+		for what, do := range map[string]func() (session.Undo, error){
+			"copy":   func() (session.Undo, error) { return Companion{}.Copy(from, at("to.jsonl")) },
+			"move":   func() (session.Undo, error) { return Companion{}.Move(from, at("to.jsonl")) },
+			"remove": func() (session.Undo, error) { return Companion{}.Remove(from) },
+		} {
+			if undo, err := do(); undo != nil || err != nil {
+				t.Errorf("%s of %q: %v", what, from.Path, err)
+			}
+		}
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 0 {
+		t.Errorf("left: %v", list)
 	}
 }

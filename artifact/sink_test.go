@@ -117,9 +117,9 @@ func TestSinkVectors(t *testing.T) {
 	}
 }
 
-// TestSinkPiecesDoNotMatter: wherever an output is split, the summary and the
+// TestW14PiecesDoNotMatter: wherever an output is split, the summary and the
 // artifact are the same. It is what keeps runes, escapes and CR LF right.
-func TestSinkPiecesDoNotMatter(t *testing.T) {
+func TestW14PiecesDoNotMatter(t *testing.T) {
 	atoms := []string{"a", "bc\n", "é", "😀", "\x1b[31m", "\x1b]0;t\x07", "\x1b]0;t\x1b\\", "\x1bP1;2q\n#0\x1b\\", "\r\n", "\r", "\xff", "\xf0\x9f", "\xed\xa0\x80", "\xed\xa0", "\u009b1m", "\u0085",
 		"\x1b", "\x1b[", "\x00", "\t", "名前", "\xe5\x90", "\x1b(B", strings.Repeat("long ", 30), "\x1b]unended\n", "\x1b[9\n"}
 	rapid.Check(t, func(t *rapid.T) {

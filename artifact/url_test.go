@@ -107,9 +107,9 @@ func TestQueryVectors(t *testing.T) {
 	}
 }
 
-// TestApplyVectors: what a value has itself is found; W17, what it would inherit in
+// TestW17OwnMembersOnly: what a value has itself is found; W17, what it would inherit in
 // the reference is not.
-func TestApplyVectors(t *testing.T) {
+func TestW17OwnMembersOnly(t *testing.T) {
 	const doc = `{"a":[{"b":1},null,"s"],"o":{"0":"zero","x.y":2},"n":null,"f":false,"s":"str"}`
 	departures := map[string]string{ // W17
 		".a.length": "inherited", ".constructor": "inherited", ".toString": "inherited", ".__proto__": "inherited",

@@ -1,0 +1,36 @@
+package tool
+
+import "testing"
+
+// TestOmpWindows holds our cutting of texts against the rows that oh-my-pi asserts
+// of its own (spec/omp.md §13).
+func TestOmpWindows(t *testing.T) {
+	const many = 1 << 30
+	for _, c := range []struct {
+		name, text   string
+		head         bool
+		lines, bytes int
+		want         string
+		by           Cut
+		partial      bool // the first line does not fit, or the last one only in part
+	}{
+		{"head, first line too long", "abcdef\nnext", true, many, 3, "", CutBytes, true},
+		{"head, by bytes", "abc\nx", true, many, 3, "abc", CutBytes, false},
+		{"head, by lines", "l1\nl2\nl3", true, 2, many, "l1\nl2", CutLines, false},
+		{"head, whole lines only", "12345\nabc\nz", true, many, 7, "12345", CutBytes, false},
+		{"tail, by lines", "l1\nl2\nl3", false, 2, many, "l2\nl3", CutLines, false},
+		{"tail, by bytes", "aaa\nbbbb\ncc", false, many, 6, "cc", CutBytes, false},
+		{"tail, one long line", "abcdefghij", false, many, 4, "ghij", CutBytes, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cut, size := cutter{c.lines, c.bytes}, sizeOf(c.text)
+			got := cut.tail(c.text, size)
+			if c.head {
+				got = cut.head(c.text, size)
+			}
+			if got.Content != c.want || got.TruncatedBy != c.by || (got.FirstLineExceedsLimit || got.LastLinePartial) != c.partial {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
