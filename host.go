@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
@@ -29,7 +30,8 @@ type host struct {
 	locks      *tool.Locks
 	pictures   *media.Admitter
 	mover      *mover
-	extensions []agent.Factory
+	own        []agent.Factory // ours, set while the runtime is made
+	extensions []agent.Factory // the embedding program's
 	files      *attachments
 	servers    *mcp.Pool // nil where MCP is off
 }
@@ -102,7 +104,7 @@ func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
 // Extensions are the factories that a normal session constructs: piweb's own, then
 // those of the embedding program. A factory of ours is added here.
 func (h *host) Extensions(_ string, loads policy.Loads) []agent.Factory {
-	var own []agent.Factory
+	own := slices.Clone(h.own)
 	if loads.MCP && h.servers != nil {
 		own = append(own, h.servers.Factory(h.mcpPlace))
 	}

@@ -111,7 +111,7 @@ func (r *Runtime) fork(path string, o ForkOptions, at func(*session.Session) ses
 	if err != nil {
 		return Forked{}, err
 	}
-	carry, err := payloads(sel)
+	carry, err := r.carry(src.Path(), sel)
 	if err == nil {
 		err = draft.Carry(carry...)
 	}
@@ -131,7 +131,7 @@ func (r *Runtime) forkAll(src *session.Session, so session.ForkOptions) (Forked,
 	if err != nil {
 		return Forked{}, err
 	}
-	if so.Carry, err = payloads(sel); err != nil {
+	if so.Carry, err = r.carry(src.Path(), sel); err != nil {
 		return Forked{}, err
 	}
 	f, err := session.ForkAll(src, so)
@@ -192,6 +192,22 @@ func keep(path string, was, is policy.Facts) (toolselect.Selection, policy.Polic
 		return none, p, fmt.Errorf("%s: fork: the fork would be allowed more than its source: %s, and not only %s", path, p, limit)
 	}
 	return sel, p, nil
+}
+
+// carry is what a fork is given beside its path: the selection in effect, and what
+// the subagents of its source have spent, so that no fork begins anew with a full
+// purse.
+func (r *Runtime) carry(path string, sel toolselect.Selection) ([]session.Payload, error) {
+	out, err := payloads(sel)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.subagents.CarriedBudget(context.Background(), path)
+	if err != nil || b == nil {
+		return out, err
+	}
+	entry, err := b.Payload()
+	return append(out, entry), err
 }
 
 func payloads(sel toolselect.Selection) ([]session.Payload, error) {

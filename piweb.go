@@ -31,6 +31,7 @@ import (
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -109,6 +110,9 @@ type Runtime struct {
 	mentions   *mentions
 	roots      *roots
 
+	subagents        *subagent.Manager
+	subagentSettings *subagent.SettingsFile
+
 	attachments *attachments
 	attached    *companion
 
@@ -138,6 +142,9 @@ func New(cfg Config) (*Runtime, error) {
 	h.files = r.attachments
 	r.attached = &companion{a: r.attachments, others: r.sameID}
 	r.companions = h.companions(cfg, r.attached)
+	r.subagentSettings = subagent.NewSettingsFile(h.agentDir, nil)
+	r.subagents = subagent.New(&nursery{rt: r, trees: map[string]family{}}, subagent.Options{Settings: r.subagentSettings})
+	h.own = append(h.own, r.subagents.Extension())
 	if r.mentions, err = newMentions(r, cfg.Completion); err != nil {
 		return nil, err
 	}
@@ -167,6 +174,7 @@ func New(cfg Config) (*Runtime, error) {
 // Close ends all live sessions: running prompts are aborted and kept as far as
 // they came. MCP servers end.
 func (r *Runtime) Close() error {
+	r.subagents.Close()
 	return errors.Join(r.registry.Close(), r.closeDoor(), r.mentions.files.Close(), r.host.closeServers())
 }
 

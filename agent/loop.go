@@ -42,6 +42,8 @@ type Config struct {
 	Ask func(ctx context.Context, q Question) (allowed bool, err error)
 	// MaxTurns ends a run that goes on and on; 0 for no limit.
 	MaxTurns int
+	// Guard, if not nil, is asked before each further request of a run; see [Guard].
+	Guard Guard
 	// AbandonAfter is how long a tool may go on after its run was aborted; 0 for 5
 	// seconds. The built-in ones end long before. One of an extension that does not
 	// listen must not keep the session, or the program's end, from going on.
@@ -122,18 +124,23 @@ func (a Accepted) EntryID() session.ID { return a.ids[len(a.ids)-1] }
 // transcript does not yet say of model, level and tools, then the message, all in
 // one write. On error nothing was accepted.
 func (l *Loop) Accept(prompt *message.User, before ...session.Payload) (Accepted, error) {
+	return l.AcceptSaid(Said{Before: before, Message: prompt})
+}
+
+// AcceptSaid is Accept for a message of anybody.
+func (l *Loop) AcceptSaid(said Said) (Accepted, error) {
 	c, err := l.cfg.Transcript.Context()
 	if err != nil {
 		return Accepted{}, err
 	}
-	payloads := append(before, l.settingEntries(c)...)
+	payloads := append(said.Before, l.settingEntries(c)...)
 	var a Accepted
 	if sys := l.declaration(&c.System); sys != nil {
 		payloads = append(payloads, session.Message(sys))
 		a.messages = append(a.messages, sys)
 	}
-	payloads = append(payloads, session.Message(prompt))
-	a.messages = append(a.messages, prompt)
+	payloads = append(payloads, said.entry())
+	a.messages = append(a.messages, said.Said())
 	ids, err := l.cfg.Transcript.Commit(payloads...)
 	if err != nil {
 		return Accepted{}, err

@@ -5,10 +5,28 @@ import (
 	"github.com/piweb-go/piweb/session"
 )
 
-// Said is a message of a user, and what goes into the file in front of it.
+// Said is a message of a user, or one of an extension, and what goes into the file
+// in front of it.
 type Said struct {
 	Before  []session.Payload
 	Message *message.User
+	Custom  *message.Custom // where Message is nil
+}
+
+// Said is the message, whoever it is from.
+func (s Said) Said() message.Message {
+	if s.Message == nil {
+		return s.Custom
+	}
+	return s.Message
+}
+
+// entry is what stands in the file for it.
+func (s Said) entry() session.Payload {
+	if s.Message == nil {
+		return session.CustomMessage{CustomType: s.Custom.CustomType, Content: s.Custom.Content, Display: s.Custom.Display, Details: s.Custom.Details}
+	}
+	return session.Message(s.Message)
 }
 
 // Queue holds what was said while a run is on. The loop takes from it; who fills
@@ -42,9 +60,9 @@ func (l *Loop) record(queued []Said) (Accepted, error) {
 	var payloads []session.Payload
 	var places []int // of the messages
 	for _, q := range queued {
-		payloads = append(append(payloads, q.Before...), session.Message(q.Message))
+		payloads = append(append(payloads, q.Before...), q.entry())
 		places = append(places, len(payloads)-1)
-		a.messages = append(a.messages, q.Message)
+		a.messages = append(a.messages, q.Said())
 	}
 	ids, err := l.cfg.Transcript.Commit(payloads...)
 	if err != nil {

@@ -16,6 +16,7 @@ var ErrTooManyTurns = errors.New("the run came to its limit of turns")
 type run struct {
 	l         *Loop
 	turns     int
+	answers   int  // whole ones
 	attempt   int  // retries since the last whole answer
 	recovered bool // a summary was made for an answer that did not fit
 	full      bool // making room failed
@@ -51,6 +52,9 @@ func (r *run) all(ctx context.Context, said Accepted) error {
 	}
 	said.messages, said.ids = append(said.messages, queued.messages...), append(said.ids, queued.ids...)
 	for {
+		if said, err = r.guarded(said); err != nil {
+			return err
+		}
 		if err := r.makeRoom(ctx); err != nil {
 			return err
 		}
@@ -127,6 +131,7 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	l.cfg.Emit(Event{Type: MessageEnd, Message: answer, EntryID: ids[0]})
 	t := turned{answer: answer, failure: failure, entries: ids}
 	if !t.failed() {
+		r.answers++
 		r.answered()
 	}
 	results, ids, terminate, err := l.calls(ctx, answer)

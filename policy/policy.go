@@ -180,12 +180,15 @@ func (p Policy) Admits(t Tool) (ok bool, why string) {
 // Then a tool of an MCP server is admitted only if it says the same of itself.
 func (p Policy) OnlyReads() bool {
 	chosen := p.Kind == Pinned || p.Kind == Child
-	changes := func(name string) bool { return !slices.Contains(readers[:], name) }
+	changes := func(name string) bool { return !IsReader(name) }
 	return chosen && len(p.Tools) > 0 && !slices.ContainsFunc(p.Tools, changes)
 }
 
 // readers are the tools of piweb that change nothing.
 var readers = [...]string{"read", "grep", "find", "ls"}
+
+// IsReader tells whether a tool of piweb changes nothing.
+func IsReader(name string) bool { return slices.Contains(readers[:], name) }
 
 // IsControl tells whether a name is that of a tool that controls subagents.
 func IsControl(name string) bool { return slices.Contains(reserved[:], name) }

@@ -92,7 +92,7 @@ func TestWhatAPolicyLoads(t *testing.T) {
 		"child with extensions only": {Snapshot{LoadExtensions: true, Append: []string{"a"}}, false, "a"},
 	} {
 		p, _ := Resolve(Facts{Child: ChildFact{Is: true, Snapshot: c.s}})
-		if p.Prompt.Exact() != c.exact || p.Prompt.Text() != c.text || p.Loads.Extensions != c.s.LoadExtensions || p.Loads.ContextFiles == c.exact {
+		if p.Prompt.Exact() != c.exact || p.Prompt.Text() != c.text || p.Loads != (Loads{SystemPrompt: !c.exact, Extensions: c.s.LoadExtensions, MCP: c.s.LoadExtensions}) {
 			t.Errorf("%s: %s, loads %+v", name, p, p.Loads)
 		}
 	}

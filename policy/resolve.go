@@ -128,7 +128,7 @@ func resolveChild(c ChildFact) (Policy, Trail) {
 	}
 	s := c.Snapshot
 	p := Policy{Kind: Child, Source: src, Tools: slices.Clone(s.Tools),
-		Loads: Loads{ContextFiles: true, SystemPrompt: true, Skills: s.LoadSkills, Templates: s.LoadSkills, Extensions: s.LoadExtensions, MCP: s.LoadExtensions}}
+		Loads: Loads{SystemPrompt: true, Skills: s.LoadSkills, Extensions: s.LoadExtensions, MCP: s.LoadExtensions}}
 	chat := len(s.Tools) == 0 && !s.LoadSkills && !s.LoadExtensions
 	if chat {
 		p.Loads = loadsBut(chatonly.OffForChild())
@@ -144,7 +144,7 @@ func resolveChild(c ChildFact) (Policy, Trail) {
 		p.Prompt = Composed(strings.Join(s.Append, "\n\n"))
 	}
 	if p.Prompt.Exact() {
-		p.Loads.ContextFiles, p.Loads.SystemPrompt = false, false
+		p.Loads.SystemPrompt = false
 	}
 	return p, Trail{{BySnapshot, true, "a subagent: " + describeTools(p.Tools)}}
 }

@@ -236,7 +236,7 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 			}
 			s.hub.publish(e)
 			l.x.told(e)
-		}, Ask: s.ask, Queue: &s.queue, Retry: c.Conduct.Retry, Compactor: s.opts.Pictures.counted(compactor(l, c), info),
+		}, Ask: s.ask, Guard: s.guarded, Queue: &s.queue, Retry: c.Conduct.Retry, Compactor: s.opts.Pictures.counted(compactor(l, c), info),
 	})
 	if err != nil {
 		return err

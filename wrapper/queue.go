@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/message"
 )
 
 // QueueMode says how many waiting messages go in at once.
@@ -83,7 +84,7 @@ func (q *queue) put(l line, m agent.Said) (ok bool, err error) {
 	if !q.open {
 		return false, nil
 	}
-	size := sizeOf(agent.Event{Message: m.Message})
+	size := sizeOf(agent.Event{Message: m.Said()})
 	if n := len(q.lines[0]) + len(q.lines[1]); n >= maxWaiting || q.bytes+size > maxWaitingBytes {
 		return false, fmt.Errorf("%w: %d of at most %d, and %d KiB of text at most; wait until some were taken, or take them back", ErrQueueFull, n, maxWaiting, maxWaitingBytes>>10)
 	}
@@ -102,7 +103,7 @@ func (q *queue) waiting() agent.Waiting {
 	texts := func(l line) []string {
 		out := make([]string, len(q.lines[l]))
 		for i, m := range q.lines[l] {
-			out[i] = m.Message.Content.PlainText()
+			out[i] = message.ContentOf(m.Said()).PlainText()
 		}
 		return out
 	}
@@ -122,7 +123,7 @@ func (q *queue) take(l line) []agent.Said {
 	q.lines[l] = q.lines[l][n:]
 	q.taken.line, q.taken.msgs = l, msgs
 	for _, m := range msgs {
-		q.bytes -= sizeOf(agent.Event{Message: m.Message})
+		q.bytes -= sizeOf(agent.Event{Message: m.Said()})
 	}
 	q.publish()
 	return msgs
@@ -153,7 +154,7 @@ func (q *queue) Return() {
 	defer q.mu.Unlock()
 	l := q.taken.line
 	for _, m := range q.taken.msgs {
-		q.bytes += sizeOf(agent.Event{Message: m.Message})
+		q.bytes += sizeOf(agent.Event{Message: m.Said()})
 	}
 	q.lines[l] = append(q.taken.msgs, q.lines[l]...)
 	q.taken.msgs = nil

@@ -21,6 +21,7 @@ type Registry struct {
 
 	mu     sync.Mutex
 	live   map[string]*slot
+	idled  map[string]bool // closed for idleness, and not opened since
 	closed bool
 	stop   chan struct{}
 	idle   sync.WaitGroup
@@ -34,12 +35,15 @@ type slot struct {
 	closing chan struct{} // not nil while it closes; closed when it has
 }
 
+// maxIdled bounds what is remembered of sessions that were closed for idleness.
+const maxIdled = 10_000
+
 // NewRegistry starts an empty registry. Close ends it.
 func NewRegistry(host Host, opts Options) *Registry {
 	if opts.Pictures.Admitter == nil {
 		opts.Pictures.Admitter = media.NewAdmitter(media.Limits{})
 	}
-	r := &Registry{host: host, opts: opts, live: map[string]*slot{}, stop: make(chan struct{})}
+	r := &Registry{host: host, opts: opts, live: map[string]*slot{}, idled: map[string]bool{}, stop: make(chan struct{})}
 	if opts.IdleTimeout > 0 {
 		r.idle.Go(r.reap)
 	}
@@ -131,6 +135,7 @@ func (r *Registry) start(ctx context.Context, key string, wish OpenOptions, open
 		if !ok {
 			fresh := &slot{ready: make(chan struct{})}
 			r.live[key] = fresh
+			delete(r.idled, key)
 			r.mu.Unlock()
 			return r.fill(ctx, key, fresh, wish, open)
 		}
@@ -320,7 +325,13 @@ func (r *Registry) reap() {
 				return state != Running && s.hub.subscribers() == 0 && quiet >= r.opts.IdleTimeout
 			}
 			if unused() {
-				_, _ = r.release(s, unused) // asked again under its lock
+				if closed, _ := r.release(s, unused); closed { // asked again under its lock
+					r.mu.Lock()
+					if len(r.idled) < maxIdled && r.live[s.key] == nil {
+						r.idled[s.key] = true
+					}
+					r.mu.Unlock()
+				}
 			}
 		}
 	}

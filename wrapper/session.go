@@ -60,6 +60,7 @@ type Session struct {
 	later  []session.Custom // for the end of the turn that runs
 
 	queue queue
+	guard atomic.Pointer[agent.Guard] // of the run that is on
 	asks  asks
 
 	used   atomic.Int64 // Unix nanoseconds of the last use
@@ -209,6 +210,9 @@ func (s *Session) setState(state State, cause error) {
 // Input is what a user sends.
 type Input struct {
 	Text string
+	// Verbatim is for texts that no person typed, such as a subagent's task: no
+	// mention in it is resolved, and no command run.
+	Verbatim bool
 	// Images were admitted by [Session.Admit]; they follow the text.
 	Images []*media.Admitted
 	// Attachments are ids of attachments that the session may use.
@@ -269,12 +273,15 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 // front of it. send is false where nothing is left to send. It is called under
 // mu, with an engine.
 func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send bool, err error) {
-	text, behind := s.mentioned(ctx, strings.ToValidUTF8(in.Text, "\uFFFD"))
-	text, send, err = s.expand(ctx, text)
-	if err != nil || !send {
-		return said, false, err
+	text := strings.ToValidUTF8(in.Text, "\uFFFD")
+	if !in.Verbatim {
+		var behind []document.Document
+		text, behind = s.mentioned(ctx, text)
+		if text, send, err = s.expand(ctx, text); err != nil || !send {
+			return said, false, err
+		}
+		text = document.Append(text, behind)
 	}
-	text = document.Append(text, behind)
 	content, err := s.content(ctx, in, text)
 	if err != nil {
 		return said, false, err
@@ -287,7 +294,7 @@ func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send 
 // accept records a composed prompt and runs it. It is called under mu, with an
 // engine, when nothing runs.
 func (s *Session) accept(said agent.Said) (*Turn, error) {
-	accepted, err := s.engine.loop.Accept(said.Message, said.Before...)
+	accepted, err := s.engine.loop.AcceptSaid(said)
 	s.tellNotes()
 	if err != nil {
 		return nil, s.note(err)
