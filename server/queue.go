@@ -41,15 +41,20 @@ func (s *Server) queueMessage(w http.ResponseWriter, r *http.Request, id, behavi
 	}
 	text := f.str("message")
 	images := f.objects("images")
+	attached := f.list("attachmentIds")
 	if err := f.check(); err != nil {
 		return err
 	}
-	if len(images) > 0 {
+	in := piweb.Input{Text: text}
+	if attached != nil {
+		in.Attachments = *attached
+	}
+	if len(images) > 0 && len(images) > len(in.Attachments) {
 		return invalid("Pictures cannot wait for a run. Send them when the session is idle.", "images")
 	}
 	ctx, cancel := sending(r)
 	defer cancel()
-	err = s.use(ctx, id, func(st *started) error { return say(ctx, st.s, behaviour, piweb.Input{Text: text}) })
+	err = s.use(ctx, id, func(st *started) error { return say(ctx, st.s, behaviour, in) })
 	if err != nil {
 		return err
 	}

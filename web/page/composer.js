@@ -2,6 +2,7 @@
 // server has taken it, through errors, reloads and other sessions in between.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { AttachButton, attachmentsOf, Chips, filesOf } from "./attachments.js";
 import { Completion } from "./complete.js";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
@@ -40,6 +41,12 @@ export function Composer({ session }) {
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const completion = useMemo(() => new Completion(session.id), [session.id]);
   const { token, chosen, items } = useStore(completion);
+  const attached = attachmentsOf(session.id);
+  const { items: files } = useStore(attached);
+  const [over, setOver] = useState(false);
+  // What is still on its way, or failed, is not left behind without a word.
+  const held = attached.busy ? "Files are being uploaded" : files.some((i) => i.state === "error") ? "Remove the file that failed, or try it again" : "";
+  const sendable = !held && (text.trim() !== "" || files.length > 0);
   useEffect(() => {
     void completion.open();
     return () => completion.stop();
@@ -72,10 +79,36 @@ export function Composer({ session }) {
 
   /** @param {boolean} [atTheEnd] of a running turn */
   const send = async (atTheEnd) => {
-    if (!text.trim() || state.doing || reason) return;
-    const taken = state.busy ? session.queue(text, atTheEnd ? "follow_up" : "steer") : session.send(text);
-    if (await taken) write("");
+    if (!sendable || state.doing || reason) return;
+    const going = attached.ready;
+    const files = going.map((i) => ({ id: i.id, name: i.file.name, mimeType: i.file.type, size: i.file.size, url: "" }));
+    const taken = state.busy ? session.queue(text, atTheEnd ? "follow_up" : "steer", files) : session.send(text, files);
+    if (await taken) {
+      write("");
+      attached.drop(going);
+    }
     area.current?.focus();
+  };
+
+  /** @param {DragEvent} e */
+  const dragOver = (e) => {
+    if (reason || ![...(e.dataTransfer?.types ?? [])].includes("Files")) return;
+    e.preventDefault();
+    setOver(true);
+  };
+  /** @param {DragEvent} e */
+  const drop = (e) => {
+    setOver(false);
+    if (reason || ![...(e.dataTransfer?.types ?? [])].includes("Files")) return;
+    e.preventDefault();
+    attached.add(filesOf(e.dataTransfer));
+  };
+  /** @param {ClipboardEvent} e */
+  const paste = (e) => {
+    const pasted = filesOf(e.clipboardData);
+    if (!pasted.length) return;
+    e.preventDefault();
+    attached.add(pasted);
   };
 
   /** What is being typed is looked at again. @param {Event} e */
@@ -167,19 +200,21 @@ export function Composer({ session }) {
       <${Questions} session=${session} />
       <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => write(text.trim() ? `${back}\n\n${text}` : back)} />
       <div class="compose-frame"><${Popover} completion=${completion} onPick=${pick} />
-      <form class=${reason ? "compose-box off" : "compose-box"} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
+      <${Chips} of=${attached} />
+      <form class=${`compose-box${reason ? " off" : ""}${over ? " over" : ""}`} onDragOver=${dragOver} onDragLeave=${() => setOver(false)} onDrop=${drop} onPaste=${paste} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
+        <${AttachButton} to=${attached} disabled=${!!reason} />
         <textarea ref=${area} id="composer" rows="1" dir="auto" aria-label="Message" placeholder=${reason || "Message"}
           aria-autocomplete="list" aria-haspopup="listbox" aria-controls=${listed ? "completions" : undefined}
           aria-activedescendant=${listed ? optionID(chosen) : undefined} autocomplete="off"
           value=${text} disabled=${!!reason} readOnly=${state.doing === "sending"} onInput=${(/** @type {any} */ e) => (write(e.target.value), look(e))} onCompositionEnd=${look}
           onSelect=${look} onKeyDown=${onKey} onBlur=${() => completion.close()} />
         ${state.busy
-          ? html`${text.trim() && html`<button type="submit" class="round" disabled=${!!state.doing} aria-label="Send to the running turn" title="Goes in before the next step (Enter); Alt+Enter: at the end"><${Icon} name="send" /></button>`}
+          ? html`${sendable && html`<button type="submit" class="round" disabled=${!!state.doing} aria-label="Send to the running turn" title="Goes in before the next step (Enter); Alt+Enter: at the end"><${Icon} name="send" /></button>`}
             <button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label="Stop" title="Stop (Esc)"><${Icon} name="stop" /></button>`
-          : html`<button type="submit" class="round" disabled=${!text.trim() || !!reason || state.doing === "sending"} aria-label="Send" title="Send (Enter)"><${Icon} name="send" /></button>`}
+          : html`<button type="submit" class="round" disabled=${!sendable || !!reason || state.doing === "sending"} aria-label="Send" title=${held || "Send (Enter)"}><${Icon} name="send" /></button>`}
       </form></div>
       <div class="under">
-        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : state.busy ? (text.trim() ? "Enter goes in next, Alt+Enter at the end, Esc stops" : "Esc stops") : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
+        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : held ? held : state.busy ? (text.trim() ? "Enter goes in next, Alt+Enter at the end, Esc stops" : "Esc stops") : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
         <${ConnectionNote} session=${session} />
         ${offline && html`<span class="offline">Offline model: not a real model, its answers are made up</span>`}
       </div>

@@ -1,6 +1,6 @@
 // Messages of a session file, as rows of the transcript.
 
-/** @import {Row, AssistantRow, Part, ToolPart, Picture} from "./types.js" */
+/** @import {Row, AssistantRow, Part, ToolPart, Picture, AttachedFile} from "./types.js" */
 
 /** Pictures are shown only from the message itself; nothing is fetched. */
 const shown = /^image\/(png|jpeg|gif|webp)$/;
@@ -28,12 +28,33 @@ export function textOf(content) {
  */
 export function picturesOf(content) {
   return blocks(content)
-    .filter((b) => b.type === "image")
+    .filter((b) => b.type === "image" && !b.attachmentId)
     .map((b) => {
       const mime = String(b.mimeType ?? "");
       const ok = shown.test(mime) && typeof b.data === "string" && !b.data.startsWith("blob:");
       return { src: ok ? `data:${mime};base64,${b.data}` : "", label: String(b.name ?? mime ?? "picture") };
     });
+}
+
+/**
+ * The files that a message has by reference.
+ * @param {any} content
+ * @returns {AttachedFile[]}
+ */
+export function filesOf(content) {
+  return blocks(content)
+    .filter((b) => b.type === "image" && typeof b.attachmentId === "string")
+    .map((b) => ({ id: b.attachmentId, name: String(b.name || "file"), mimeType: String(b.mimeType ?? ""), size: Number(b.size) || 0, url: String(b.displayUrl ?? "") }));
+}
+
+/**
+ * The file that a tool's result names as its outcome.
+ * @param {any} details
+ * @returns {AttachedFile[]}
+ */
+export function outputOf(details) {
+  const id = details?.outputAttachmentId;
+  return typeof id === "string" && id.startsWith("att_") ? [{ id, name: "", mimeType: "", size: 0, url: String(details.displayUrl ?? "") }] : [];
 }
 
 /**
@@ -51,7 +72,7 @@ export function toRows(messages) {
     const time = typeof m.timestamp === "number" ? m.timestamp : undefined;
     switch (m.role) {
       case "user":
-        rows.push({ kind: "user", key, text: textOf(m.content), images: picturesOf(m.content), time });
+        rows.push({ kind: "user", key, text: textOf(m.content), images: picturesOf(m.content), files: filesOf(m.content), time });
         break;
       case "assistant":
         rows.push(assistant(m, key, time, calls));
@@ -121,6 +142,7 @@ function finish(part, m) {
   if (m.isError) part.error = text || "The tool failed.";
   else part.output = text;
   part.images = picturesOf(m.content);
+  part.files = outputOf(m.details);
   if (typeof m.durationMs === "number") part.durationMs = m.durationMs;
 }
 

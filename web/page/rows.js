@@ -1,6 +1,7 @@
 // One row of the transcript: what a person said, what a model answered, or a note.
 
 import { useState } from "preact/hooks";
+import { FileChip, SessionID } from "./attachments.js";
 import { duration, Time } from "./format.js";
 import { html, memo } from "./html.js";
 import { Icon } from "./icons.js";
@@ -11,11 +12,16 @@ import { PictureView, ToolCard } from "./toolcard.js";
 /** @import {AssistantRow, NoteRow, Part, Row, UserRow} from "./types.js" */
 
 export const RowView = memo((/** @type {{row: Row, last: boolean, model: string, session: string}} */ { row, last, model, session }) => {
+  return html`<${SessionID.Provider} value=${session}><${RowBody} row=${row} last=${last} model=${model} session=${session} /></${SessionID.Provider}>`;
+});
+
+/** @param {{row: Row, last: boolean, model: string, session: string}} props */
+function RowBody({ row, last, model, session }) {
   if (row.kind === "user") return html`<${UserView} row=${row} />`;
   if (row.kind === "note") return html`<${NoteView} row=${row} />`;
   if (row.kind === "moment") return html`<${MomentView} row=${row} session=${session} />`;
   return html`<${AssistantView} row=${row} last=${last} model=${model} />`;
-});
+}
 
 /** A long message of a person is usually pasted: its beginning is enough. */
 const longLines = 24;
@@ -28,8 +34,9 @@ function UserView({ row }) {
   const text = long && !all ? row.text.slice(0, longText).split("\n").slice(0, longLines).join("\n") + " …" : row.text;
   return html`<article class=${row.pending ? "row user pending" : "row user"} aria-label="You">
     <div class="bubble">
+      ${row.files?.map((f) => html`<${FileChip} key=${f.id} file=${f} />`)}
       ${row.images.map((p) => html`<${PictureView} picture=${p} />`)}
-      <div class="said" dir="auto">${text}</div>
+      ${(text || !row.files?.length) && html`<div class="said" dir="auto">${text}</div>`}
       ${long && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? "Show less" : "Show all"}</button>`}
     </div>
     <div class="when">${row.pending ? "sent" : html`<${Time} at=${row.time} />`}</div>

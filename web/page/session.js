@@ -9,7 +9,7 @@ import { Connection } from "./sse.js";
 import { apply, newTurn, withoutTurn } from "./turn.js";
 import { noWaiting, questionOf, waitingOf } from "./waiting.js";
 
-/** @import {Explanation, Kind, Model, Row, ToolsAnswer} from "./types.js" */
+/** @import {AttachedFile, Explanation, Kind, Model, Row, ToolsAnswer} from "./types.js" */
 /** @import {Turn} from "./turn.js" */
 /** @import {ConnectionState} from "./sse.js" */
 /** @import {Question, Waiting} from "./waiting.js" */
@@ -23,7 +23,7 @@ import { noWaiting, questionOf, waitingOf } from "./waiting.js";
  * @property {any[]} messages as the file has them
  * @property {Turn | null} live the running turn
  * @property {boolean} busy
- * @property {{text: string, after: string, time: number} | null} pending sent, and not yet in the file
+ * @property {{text: string, files: AttachedFile[], after: string, time: number} | null} pending sent, and not yet in the file
  * @property {ConnectionState} connection
  * @property {ToolsAnswer | null} tools
  * @property {Explanation | null} policy
@@ -396,17 +396,17 @@ export class OpenSession extends Store {
   /**
    * Sends a prompt. It is true when the server has taken it; until then the caller
    * keeps the text.
-   * @param {string} text
+   * @param {string} text @param {AttachedFile[]} [files]
    */
-  async send(text) {
+  async send(text, files = /** @type {AttachedFile[]} */ ([])) {
     if (this.state.doing) return false;
     this.set({ doing: "sending", sendProblem: null, turnProblem: null });
     // The stream first, so that the turn's beginning is not missed.
     await this.connection?.ready(3000);
     const last = this.state.messages[this.state.messages.length - 1];
-    const pending = { text, after: String(last?.entryId ?? ""), time: Date.now() };
+    const pending = { text, files, after: String(last?.entryId ?? ""), time: Date.now() };
     try {
-      await call(sessionPath(this.id, "/messages"), { method: "POST", body: { message: text } });
+      await call(sessionPath(this.id, "/messages"), { method: "POST", body: withFiles(text, files) });
       if (arrived(this.state.messages, pending.after)) this.set({ doing: "" });
       else this.set({ doing: "", pending });
       this.onChange();
@@ -419,13 +419,13 @@ export class OpenSession extends Store {
 
   /**
    * Says something to the running turn. It is true when the server has taken it.
-   * @param {string} text @param {"steer" | "follow_up"} how
+   * @param {string} text @param {"steer" | "follow_up"} how @param {AttachedFile[]} [files]
    */
-  async queue(text, how) {
+  async queue(text, how, files = []) {
     if (this.state.doing) return false;
     this.set({ doing: "sending", sendProblem: null });
     try {
-      await call(sessionPath(this.id, `/${how}`), { method: "POST", body: { message: text } });
+      await call(sessionPath(this.id, `/${how}`), { method: "POST", body: withFiles(text, files) });
       this.set({ doing: "", said: "The message waits." });
       return true;
     } catch (e) {
@@ -546,11 +546,14 @@ function arrived(messages, after) {
 /** @type {WeakMap<object, Row>} */
 const pendingRows = new WeakMap();
 
-/** @param {{text: string, time: number}} p @returns {Row} */
+/** @param {string} text @param {AttachedFile[]} files */
+const withFiles = (text, files) => (files.length ? { message: text, attachmentIds: files.map((f) => f.id) } : { message: text });
+
+/** @param {{text: string, files: AttachedFile[], time: number}} p @returns {Row} */
 function pendingRow(p) {
   let row = pendingRows.get(p);
   if (!row) {
-    row = { kind: "user", key: "pending", text: p.text, images: [], time: p.time, pending: true };
+    row = { kind: "user", key: "pending", text: p.text, images: [], files: p.files, time: p.time, pending: true };
     pendingRows.set(p, row);
   }
   return row;

@@ -1,6 +1,7 @@
 // A tool's call: one line that says what was done, and more when opened.
 
 import { useEffect, useState } from "preact/hooks";
+import { FileChip } from "./attachments.js";
 import { Code, CopyButton } from "./code.js";
 import { duration, oneLine } from "./format.js";
 import { html, memo } from "./html.js";
@@ -120,6 +121,7 @@ export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
           : html`<${Output} text=${part.output} label=${part.state === "running" ? "output so far" : "result"} />`}
     </div>`}
     ${part.images.map((p) => html`<${PictureView} picture=${p} />`)}
+    ${part.files?.map((f) => html`<${FileChip} key=${f.id} file=${f} />`)}
   </div>`;
 });
 

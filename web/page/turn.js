@@ -1,7 +1,7 @@
 // The running turn: stream chunks, folded into rows. Pure, apart from the clock
 // that is handed in.
 
-import { picturesOf, textOf } from "./history.js";
+import { outputOf, picturesOf, textOf } from "./history.js";
 
 /** @import {AssistantRow, Part, ToolPart} from "./types.js" */
 
@@ -129,7 +129,7 @@ function output(p, chunk, now) {
   let text = textOf(content);
   if (!text && content === undefined && out !== undefined) text = JSON.stringify(out, null, 2);
   if (chunk.preliminary) return { ...p, output: text, preliminary: true };
-  return { ...p, state: chunk.isError ? "error" : "done", error: chunk.isError ? text : undefined, output: text, images: picturesOf(content), preliminary: false, durationMs: took(p, now) };
+  return { ...p, state: chunk.isError ? "error" : "done", error: chunk.isError ? text : undefined, output: text, images: picturesOf(content), files: outputOf(out?.details), preliminary: false, durationMs: took(p, now) };
 }
 
 /** Clocks of one machine, read by two goroutines. */

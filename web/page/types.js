@@ -105,6 +105,7 @@
  * @property {"running" | "done" | "error" | "lost"} state
  * @property {string} output
  * @property {Picture[]} images
+ * @property {AttachedFile[]} [files] that the tool made
  * @property {string} [error]
  * @property {boolean} [preliminary]
  * @property {number} [startedAt] Unix milliseconds, while running
@@ -116,11 +117,19 @@
  * @property {string} src
  * @property {string} label
  *
+ * @typedef {object} AttachedFile
+ * @property {string} id
+ * @property {string} name "" where only the id is known
+ * @property {string} mimeType
+ * @property {number} size 0 where it is not known
+ * @property {string} url signed, and good for a while; "" where the session may not open it
+ *
  * @typedef {object} UserRow
  * @property {"user"} kind
  * @property {string} key
  * @property {string} text
  * @property {Picture[]} images
+ * @property {AttachedFile[]} [files]
  * @property {number} [time]
  * @property {boolean} [pending]
  *
