@@ -299,6 +299,67 @@ func TestModels(t *testing.T) {
 	}
 }
 
+func TestThinking(t *testing.T) {
+	w := newWorld(t, slowTalk(t))
+	w.put(".pi/agent/models.json", fmt.Sprintf(`{"providers":{"rec":{"baseUrl":%q,"api":"openai-completions","apiKey":"k","models":[
+		{"id":"m1","reasoning":true,"thinkingLevelMap":{"minimal":null,"low":"little"}},{"id":"m2"}]}}}`, w.provider.URL))
+	id := w.create(`[]`)
+	models := w.do(200, "GET", "/api/sessions/"+id+"/models").json["models"].([]any)
+	if got := fmt.Sprint(models[0].(map[string]any)["thinkingLevels"], models[1].(map[string]any)["thinkingLevels"]); got != "[off low medium high] [off]" {
+		t.Errorf("levels %s", got)
+	}
+	level := func(body string) string {
+		return w.do(200, "POST", "/api/sessions/"+id+"/thinking", body).str("level")
+	}
+	if got := level(`{"level":"minimal"}`); got != "low" {
+		t.Errorf("minimal became %q, want low", got)
+	}
+	w.say(id, "hello")
+	w.idle(id)
+	if last, _ := w.provider.Last(); !strings.Contains(string(last.Body), `"reasoning_effort":"little"`) {
+		t.Errorf("asked was %.300s", last.Body)
+	}
+	if got := level(`{"level":"off"}`); got != "off" {
+		t.Errorf("off became %q", got)
+	}
+	if a := w.do(200, "GET", "/api/sessions/"+id+"/state"); a.str("state", "thinkingLevel") != "off" || a.str("state", "model", "id") != "m1" {
+		t.Errorf("state %s", a.body)
+	}
+	w.say(id, "hello")
+	w.idle(id)
+	if last, _ := w.provider.Last(); strings.Contains(string(last.Body), `reasoning_effort`) {
+		t.Errorf("asked was %.300s", last.Body)
+	}
+	for _, body := range []string{`{}`, `{"level":""}`, `{"level":"loud"}`, `{"level":1}`} {
+		w.do(400, "POST", "/api/sessions/"+id+"/thinking", body)
+	}
+	// A model without thinking takes the level that it has.
+	w.do(200, "POST", "/api/sessions/"+id+"/models", `{"provider":"rec","modelId":"m2"}`)
+	if got := level(`{"level":"high"}`); got != "off" {
+		t.Errorf("a model that does not think took %q", got)
+	}
+	var entries []string
+	for _, line := range strings.Split(string(readAll(t, w.do(200, "GET", "/api/sessions/"+id+"/state").str("state", "sessionFile"))), "\n") {
+		for _, kind := range []string{"model_change", "thinking_level_change"} {
+			if strings.Contains(line, `"type":"`+kind+`"`) {
+				entries = append(entries, kind)
+			}
+		}
+	}
+	if want := []string{"thinking_level_change", "model_change", "thinking_level_change", "model_change"}; !slices.Equal(entries, want) {
+		t.Errorf("the file has %v, want %v", entries, want)
+	}
+}
+
+func readAll(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 func TestTools(t *testing.T) {
 	w := newWorld(t, slowTalk(t))
 	w.sessionFile("a", "stored", "2026-01-01T00:00:00.000Z", "x")
@@ -442,7 +503,7 @@ func TestHostileIDs(t *testing.T) {
 				}
 				path += "/" + s
 			}
-			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "navigate": `{"entryId":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
+			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "navigate": `{"entryId":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "thinking": `{"level":"off"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
 			a := w.ask(r.method, path, body)
 			if body == "" || r.method == "GET" || r.method == "DELETE" {
 				a = w.ask(r.method, path)

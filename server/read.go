@@ -170,6 +170,7 @@ type modelItem struct {
 	ContextWindow int      `json:"contextWindow"`
 	MaxTokens     int      `json:"maxTokens"`
 	Cost          cost     `json:"cost"`
+	Levels        []string `json:"thinkingLevels"`
 }
 
 // usable lists the models that can be used in a folder, the offline one last.
@@ -179,8 +180,12 @@ func (s *Server) usable(cwd string) []modelItem {
 		if !m.Available() {
 			continue
 		}
+		levels := []string{}
+		for _, l := range m.ThinkingLevels() {
+			levels = append(levels, string(l))
+		}
 		list = append(list, modelItem{m.ID, m.Name, m.Provider, m.API, m.Reasoning, append([]string{}, m.Input...), m.ContextWindow, m.MaxTokens,
-			cost{m.Cost.Input, m.Cost.Output, m.Cost.CacheRead, m.Cost.CacheWrite}})
+			cost{m.Cost.Input, m.Cost.Output, m.Cost.CacheRead, m.Cost.CacheWrite}, levels})
 	}
 	for _, m := range offline.Models() {
 		list = append(list, offlineItem(m))
@@ -194,7 +199,7 @@ func offlineItem(m agent.ModelInfo) modelItem {
 		input = append(input, "image")
 	}
 	return modelItem{m.ID, m.Name, m.Provider, m.API, m.Reasoning, input, m.ContextWindow, m.MaxTokens,
-		cost{m.Cost.Input, m.Cost.Output, m.Cost.CacheRead, m.Cost.CacheWrite}}
+		cost{m.Cost.Input, m.Cost.Output, m.Cost.CacheRead, m.Cost.CacheWrite}, []string{string(config.ThinkingOff)}}
 }
 
 // folderOf is where a session works; configuration is read for there.
@@ -226,6 +231,36 @@ func (s *Server) folderModels(w http.ResponseWriter, r *http.Request, _ map[stri
 	write(w, r, http.StatusOK, struct {
 		Models []modelItem `json:"models"`
 	}{s.usable(filepath.Clean(cwd))})
+	return nil
+}
+
+// setThinking chooses how much the model thinks from the next prompt on, and
+// answers with the level that is in force.
+func (s *Server) setThinking(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	level := f.str("level")
+	if level == "" || piweb.CheckThinking(level) != nil {
+		f.bad("level")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx, cancel := sending(r)
+	defer cancel()
+	err = s.use(ctx, args["id"], func(st *started) error {
+		level, err = st.s.SetThinking(ctx, level)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	write(w, r, http.StatusOK, struct {
+		OK    bool   `json:"ok"`
+		Level string `json:"level"`
+	}{true, level})
 	return nil
 }
 

@@ -141,6 +141,7 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "models", s.folderModels)
 	rt.add("GET", "sessions/:id/models", s.getModels)
 	rt.add("POST", "sessions/:id/models", s.setModel)
+	rt.add("POST", "sessions/:id/thinking", s.setThinking)
 	rt.add("GET", "sessions/:id/tools", s.getTools)
 	rt.add("PUT", "sessions/:id/tools", s.setTools)
 	rt.add("DELETE", "sessions/:id/tools", s.clearTools)

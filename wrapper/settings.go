@@ -46,36 +46,63 @@ func (s *Session) SetModel(ctx context.Context, ref, thinking string) (agent.Mod
 	s.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.idle("a change of the model"); err != nil {
+	chosen, err := s.choose(ctx, "a change of the model", ref, thinking)
+	if err != nil {
 		return agent.ModelInfo{}, err
+	}
+	return chosen.Model.Info(), nil
+}
+
+// SetThinking makes the session's model think so much from the next prompt on, and
+// records it. It returns the level that is in force: the nearest one that the
+// model has. It is refused while a prompt runs.
+func (s *Session) SetThinking(ctx context.Context, level string) (string, error) {
+	s.touch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chosen, err := s.choose(ctx, "a change of the thinking level", s.wish.Model, level)
+	return chosen.Thinking, err
+}
+
+// choose picks a model, records what is new of it, and installs it. It is called
+// under mu. A model that was not asked for stays unrecorded, so that the session's
+// own comes back when it can be had.
+func (s *Session) choose(ctx context.Context, what, ref, thinking string) (Chosen, error) {
+	if err := s.idle(what); err != nil {
+		return Chosen{}, err
+	}
+	if err := s.log.Refresh(); err != nil {
+		return Chosen{}, s.note(err)
 	}
 	c, err := s.log.Context()
 	if err != nil {
-		return agent.ModelInfo{}, err
+		return Chosen{}, err
 	}
 	chosen, err := s.host.Model(ctx, ModelWish{CWD: s.Folder().Path, Explicit: ref, Session: c.Model, Thinking: thinking, Level: c.ThinkingLevel})
 	if err != nil {
-		return agent.ModelInfo{}, err
+		return Chosen{}, err
 	}
 	info := chosen.Model.Info()
 	var entries []session.Payload
-	if c.Model == nil || c.Model.Provider != info.Provider || c.Model.ModelID != info.ID {
+	if ref != "" && (c.Model == nil || c.Model.Provider != info.Provider || c.Model.ModelID != info.ID) {
 		entries = append(entries, session.ModelChange{Provider: info.Provider, ModelID: info.ID})
 	}
 	if c.ThinkingLevel != chosen.Thinking {
 		entries = append(entries, session.ThinkingLevelChange{ThinkingLevel: chosen.Thinking})
 	}
-	if _, err := s.log.Commit(entries...); err != nil {
-		return agent.ModelInfo{}, err
+	if len(entries) > 0 {
+		if _, err := s.log.Commit(entries...); err != nil {
+			return Chosen{}, s.note(err)
+		}
 	}
 	s.wish.Model, s.wish.Thinking = ref, thinking
 	if s.engine != nil {
 		if err := s.install(s.engine.loadout, chosen, s.engine.cwd); err != nil {
 			s.drop()
 			s.setState(Failed, err)
-			return info, err
+			return chosen, err
 		}
 	}
 	s.hub.publish(agent.Event{Type: ModelChanged, Reason: info.String()})
-	return info, nil
+	return chosen, nil
 }

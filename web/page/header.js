@@ -22,7 +22,7 @@ export function Header({ session, item, policyOpen, onPolicy, onMenu }) {
   return html`<header class="top">
     <button type="button" class="icon-button menu" aria-label="Sessions" onClick=${onMenu}><${Icon} name="menu" /></button>
     <div class="top-title"><${Title} key=${session.id} title=${title} name=${state.name || item?.name || ""} path=${cwd} onRename=${(/** @type {string} */ n) => session.rename(n)} /></div>
-    <${ModelChoice} session=${session} />
+    <div class="answering"><${ModelChoice} session=${session} /><${ThinkingChoice} session=${session} /></div>
     <button type="button" class=${`kind-button ${kind}`} aria-pressed=${policyOpen} aria-label=${`Policy: ${kindWords(kind, state.tools?.source?.by).label || "reading"}`} title="Policy (p)" onClick=${onPolicy}>
       <span class="kind-label">${kindWords(kind, state.tools?.source?.by).label || (state.phase === "failed" ? "Policy" : "…")}</span><${Icon} name="panel" /></button>
   </header>`;
@@ -67,3 +67,18 @@ function ModelChoice({ session }) {
       ${[...byProvider].map(([p, ms]) => html`<optgroup label=${p === "offline" ? "offline (not a real model)" : p}>${ms.map((m) => html`<option value=${`${m.provider}/${m.id}`} selected=${`${m.provider}/${m.id}` === value}>${m.name || m.id}</option>`)}</optgroup>`)}
     </select></label>`;
 }
+
+/** How much the model thinks before it answers, where it has a choice. @param {{session: OpenSession}} props */
+function ThinkingChoice({ session }) {
+  const { model, models, thinking, busy } = session.state;
+  const levels = models.find((m) => m.provider === model?.provider && m.id === model?.id)?.thinkingLevels ?? [];
+  if (levels.length < 2) return null;
+  return html`<label class="model thinking-choice" title=${busy ? "Another level can be chosen when the turn has ended" : "How much the model thinks before it answers"}><span class="visually-hidden">Thinking</span>
+    <select value=${thinking} disabled=${busy} onChange=${(/** @type {any} */ e) => void session.setThinking(e.target.value)}>
+      ${!levels.includes(thinking) && html`<option value=${thinking} selected>${thinkingWords(thinking)}</option>`}
+      ${levels.map((l) => html`<option value=${l} selected=${l === thinking}>${thinkingWords(l)}</option>`)}
+    </select></label>`;
+}
+
+/** @param {string} level */
+const thinkingWords = (level) => (!level || level === "off" ? "No thinking" : `Thinking: ${level}`);

@@ -30,6 +30,7 @@ import { noWaiting, questionOf, waitingOf } from "./waiting.js";
  * @property {Problem | null} policyProblem
  * @property {boolean} changing a change of tools or model is under way
  * @property {Model[]} models
+ * @property {string} thinking The thinking level.
  * @property {{id: string, provider: string} | null} model
  * @property {string} name
  * @property {string} file
@@ -79,7 +80,7 @@ export class OpenSession extends Store {
     const known = recent.get(id);
     super({
       phase: known ? "ready" : "loading", problem: null, messages: known ?? [], live: null, busy: false, pending: null,
-      connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null,
+      connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null, thinking: "off",
       name: "", file: "", doing: "", sendProblem: null, turnProblem: null, notices: [], said: "",
       waiting: noWaiting, questions: [],
     });
@@ -206,7 +207,7 @@ export class OpenSession extends Store {
     try {
       const { state } = await call(sessionPath(this.id, "/state"));
       if (this.closed || !state) return;
-      this.set({ model: state.model ?? startedWith.get(this.id) ?? null, name: state.sessionName ?? "", file: state.sessionFile ?? "", busy: !!state.isStreaming });
+      this.set({ model: state.model ?? startedWith.get(this.id) ?? null, name: state.sessionName ?? "", file: state.sessionFile ?? "", thinking: state.thinkingLevel || "off", busy: !!state.isStreaming });
     } catch {
       // The transcript is readable without it.
     }
@@ -513,9 +514,24 @@ export class OpenSession extends Store {
     try {
       await call(sessionPath(this.id, "/models"), { method: "POST", body: { provider, modelId } });
       this.say(`The model is ${modelId}.`);
+      void this.refreshState(); // another model may have other levels
       void this.refreshPolicy();
     } catch (e) {
       this.set({ model: before, sendProblem: explain(e) });
+    }
+  }
+
+  /** @param {string} level */
+  async setThinking(level) {
+    const before = this.state.thinking;
+    this.set({ thinking: level, sendProblem: null });
+    try {
+      const { level: now } = await call(sessionPath(this.id, "/thinking"), { method: "POST", body: { level } });
+      this.set({ thinking: now || level });
+      this.say(now === "off" ? "The model does not think first." : `The thinking level is ${now || level}.`);
+      void this.refreshPolicy();
+    } catch (e) {
+      this.set({ thinking: before, sendProblem: explain(e) });
     }
   }
 

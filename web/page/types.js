@@ -31,6 +31,7 @@
  * @property {string} id
  * @property {string} provider
  * @property {string} [name]
+ * @property {string[]} [thinkingLevels]
  *
  * @typedef {object} ToolInfo
  * @property {string} name
