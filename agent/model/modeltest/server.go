@@ -75,7 +75,16 @@ func (s *Server) Sent() Sent {
 	if !ok {
 		return Sent{}
 	}
-	return formatOf(last.Path).sent(last.Body)
+	return SentOf(last)
+}
+
+// SentOf is a recorded request as its provider read it, on whatever wire.
+func SentOf(r Recorded) Sent {
+	f := formatOf(r.Path)
+	if f == nil {
+		return Sent{}
+	}
+	return f.sent(r.Body)
 }
 
 // Script reads the script NAME.json of a folder, such as [scripts.FS], or fails
