@@ -270,6 +270,6 @@ func needsQuotes(id string) bool {
 	if _, l := SplitLines(id); l != (Lines{}) {
 		return true
 	}
-	last, _ := utf8.DecodeLastRuneInString(id)
-	return strings.ContainsRune(trailing, last)
+	last, size := utf8.DecodeLastRuneInString(id)
+	return strings.ContainsRune(trailing, last) && size < len(id)
 }

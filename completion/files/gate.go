@@ -121,7 +121,7 @@ func look(root *confine.Root, id string) (string, bool) {
 
 // lookIn finds the one name of a folder that is spelled like another.
 func lookIn(root *confine.Root, folder, name string) (found string, ok bool) {
-	f, err := root.OpenFolder(folder)
+	f, err := root.OpenFolder(folder, false)
 	if err != nil {
 		return "", false
 	}

@@ -199,7 +199,7 @@ func (w *walk) read(ctx context.Context, path string) ([]entry, error) {
 	if path != "" {
 		at = filepath.FromSlash(path)
 	}
-	f, err := w.root.OpenFolder(at)
+	f, err := w.root.OpenFolder(at, true)
 	if err != nil {
 		return nil, err
 	}

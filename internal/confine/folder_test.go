@@ -45,13 +45,17 @@ func TestOpenFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for name, want := range map[string]error{"a": nil, ".": nil, "in": nil, "out": ErrOutside, "top.txt": fs.ErrInvalid, "no": fs.ErrNotExist} {
-		f, err := r.OpenFolder(name)
-		if err == nil {
-			f.Close()
-		}
-		if !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", name, err, want)
+	for name, want := range map[string][2]error{
+		"a": {}, ".": {}, "in": {nil, ErrOutside}, "in/b": {}, "out": {ErrOutside, ErrOutside}, "top.txt": {fs.ErrInvalid, fs.ErrInvalid}, "no": {fs.ErrNotExist, fs.ErrNotExist},
+	} {
+		for i, plain := range []bool{false, true} {
+			f, err := r.OpenFolder(name, plain)
+			if err == nil {
+				f.Close()
+			}
+			if !errors.Is(err, want[i]) {
+				t.Errorf("%s, plain %v: %v, want %v", name, plain, err, want[i])
+			}
 		}
 	}
 }
