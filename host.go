@@ -60,7 +60,9 @@ func newHost(cfg Config) (*host, error) {
 	}
 	h.agentDir = h.env("").AgentDir()
 	if !cfg.NoMCP {
-		h.servers = mcp.NewPool(mcp.Options{CacheDir: filepath.Join(h.agentDir, "piweb", "mcp"), Lookup: h.lookup})
+		h.servers = mcp.NewPool(mcp.Options{CacheDir: filepath.Join(h.agentDir, "piweb", "mcp"), Lookup: h.lookup, Environ: func() []string {
+			return withoutKeys(h.config("").Models.KeyVariables())()
+		}})
 	}
 	own, _ := config.ReadOwn(h.agentDir) // what is wrong in it is told with the configuration
 	if cfg.Pictures.Input == 0 {
@@ -90,8 +92,9 @@ func (h *host) Settings(cwd string) (policy.Setting, error) {
 
 // Tools constructs the built-in tools that this program has.
 func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
-	set := h.config(cwd).Settings
-	opts := tool.Options{ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks, Pictures: h.pictures}
+	cfg := h.config(cwd)
+	set := cfg.Settings
+	opts := tool.Options{Environ: withoutKeys(cfg.Models.KeyVariables()), ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks, Pictures: h.pictures}
 	var tools []agent.Tool
 	for _, name := range names {
 		if build, ok := tool.Lookup(name); ok {

@@ -498,3 +498,37 @@ func unmarshal(raw json.RawMessage, into any) {
 		json.Unmarshal(raw, into) // the form is known
 	}
 }
+
+// KeyVariables names the environment variables that hold keys: those of public
+// providers, whether they are set or not, and those that models.json and
+// auth.json take keys and headers from. Programs that a model starts are not to
+// have them.
+func (ms *Models) KeyVariables() []string {
+	names := map[string]bool{}
+	for _, p := range public.Providers() {
+		names[p.Variable] = true
+	}
+	take := func(s Secret) {
+		for _, p := range parseTemplate(s.Reveal()).parts {
+			if p.variable {
+				names[p.text] = true
+			}
+		}
+	}
+	for id, p := range ms.providers {
+		if v := keyVariable(id); v != "" {
+			names[v] = true
+		}
+		take(p.credential.key)
+		take(p.entry.apiKey)
+		for _, m := range slices.Concat(p.entry.models, slices.Collect(maps.Values(p.entry.overrides))) {
+			for _, h := range m.headers {
+				take(h)
+			}
+		}
+		for _, h := range p.entry.headers {
+			take(h)
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -101,3 +101,21 @@ func TestModelsFileWinsOverWhatIsKnown(t *testing.T) {
 		t.Errorf("gpt-5: %s, levels %v", gpt.API, gpt.ThinkingLevels())
 	}
 }
+
+func TestVariablesThatHoldKeys(t *testing.T) {
+	h := newHome(t)
+	h.write("models.json", `{"providers":{"own":{"baseUrl":"http://h","api":"openai-completions","apiKey":"x-${OWN_KEY}","headers":{"A":"$HEADER_KEY"},
+		"models":[{"id":"m","headers":{"B":"$MODEL_KEY"}}],"modelOverrides":{"m":{"headers":{"C":"$$LITERAL $OVERRIDE_KEY"}}}},"mistral":{"apiKey":"!echo $NOT_READ_HERE"}}}`)
+	h.write("auth.json", `{"own":{"type":"api_key","key":"$STORED_KEY"}}`)
+	names := Load(h.env(), Options{}).Models.KeyVariables()
+	for _, want := range []string{"OWN_KEY", "HEADER_KEY", "MODEL_KEY", "OVERRIDE_KEY", "STORED_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %v", want, names)
+		}
+	}
+	for _, not := range []string{"LITERAL", "NOT_READ_HERE", "PATH"} {
+		if slices.Contains(names, not) {
+			t.Errorf("%s is no key", not)
+		}
+	}
+}

@@ -19,19 +19,22 @@ import (
 )
 
 // Spec is a model with everything a client needs to reach it. Keys and headers
-// are resolved; they are never logged.
+// are resolved: a Spec prints and encodes as the model's name and no more.
 type Spec struct {
 	Info    agent.ModelInfo
-	BaseURL string            // without a trailing slash, "" for the provider's own
-	APIKey  string            // "" where none is needed
-	Headers map[string]string // sent with every request
+	BaseURL string            `json:"-"` // without a trailing slash, "" for the provider's own
+	APIKey  string            `json:"-"` // "" where none is needed
+	Headers map[string]string `json:"-"` // sent with every request
 	Compat  json.RawMessage   // the models.json "compat" object, or nil
-	Client  *http.Client      // nil for a client with sane time-outs
+	Client  *http.Client      `json:"-"` // nil for a client with sane time-outs
 
 	// Levels gives the provider's word for a thinking level, where the
 	// configuration names one.
 	Levels map[string]string
 }
+
+// Format writes the model's name, whatever the verb.
+func (s Spec) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.Info.String()) }
 
 // Factory builds a client. It opens no connection.
 type Factory func(Spec) (agent.Model, error)

@@ -81,6 +81,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	root.AddCommand(a.serveCommand(), a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.explainCommand(), a.doctorCommand(), a.gcCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.modelsCommand(), a.explainCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + helpExitCodes)
 	return root
 }

@@ -86,6 +86,7 @@ var rooms = []room{
 	{"engine", "agent/model/openai", "OpenAI: chat completions, which many servers copy, and Responses", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{openaiGo, gjson}},
 	{"engine", "agent/model/anthropic", "Anthropic's Messages", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{anthropicGo, gjson}},
 	{"engine", "agent/model/google", "Google's Gemini", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{gjson}},
+	{"engine", "agent/model/discover", "model servers on this machine, looked for when asked", nil, []string{gjson}},
 	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
 	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp}},
 	{"engine", "extension/attach/attachtest", "a model for tests that calls what it is told to", []string{"message", "agent", "agent/model"}, nil},
@@ -135,7 +136,7 @@ var rooms = []room{
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
-		"agent/model/google", "agent/model/offline", "wrapper"}, []string{cobra}},
+		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper"}, []string{cobra}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

@@ -14,6 +14,7 @@ import { OpenSession } from "./session.js";
 import { hashOf, Sidebar } from "./sidebar.js";
 import { Start } from "./start.js";
 import { Transcript } from "./transcript.js";
+import { showOutput, WholeOutput } from "./wholeoutput.js";
 
 /** @import {Bootstrap} from "./types.js" */
 
@@ -65,7 +66,7 @@ function focusSoon(find, done = () => false) {
 function App() {
   const [id, setId] = useState(fromHash);
   const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
-  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "new", cwd?: string} | null} */ (null));
+  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "new" | "output", cwd?: string, url?: string} | null} */ (null));
   const [menu, setMenu] = useState(false);
   const [policyOpen, setPolicyOpen] = useState(() => wide.matches && wantsPolicy());
   const [isWide, setWide] = useState(wide.matches);
@@ -100,6 +101,12 @@ function App() {
       removeEventListener("hashchange", onHash);
       wide.removeEventListener("change", onWide);
     };
+  }, []);
+
+  useEffect(() => {
+    const show = (/** @type {Event} */ e) => setDialog({ name: "output", url: /** @type {CustomEvent<string>} */ (e).detail });
+    addEventListener(showOutput, show);
+    return () => removeEventListener(showOutput, show);
   }, []);
 
   // So does the policy where it lies over the conversation.
@@ -210,6 +217,7 @@ function App() {
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
     ${policyShown && html`<aside class="policy" aria-label="Policy" tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
+    ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}
   </div>`;

@@ -6,6 +6,7 @@ import { Code, CopyButton } from "./code.js";
 import { duration, oneLine } from "./format.js";
 import { html, memo } from "./html.js";
 import { Icon } from "./icons.js";
+import { WholeOutputLink } from "./wholeoutput.js";
 
 /** @import {ToolPart} from "./types.js" */
 
@@ -119,6 +120,7 @@ export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
         : part.state === "lost"
           ? html`<p class="faint">No result was recorded: the turn was broken off before the tool ended.</p>`
           : html`<${Output} text=${part.output} label=${part.state === "running" ? "output so far" : "result"} />`}
+      <${WholeOutputLink} text=${(part.state === "error" ? part.error : part.output) ?? ""} />
     </div>`}
     ${part.images.map((p) => html`<${PictureView} picture=${p} />`)}
     ${part.files?.map((f) => html`<${FileChip} key=${f.id} file=${f} />`)}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -55,6 +56,13 @@ func NewEndpoint(spec model.Spec, otherwise string) (*Endpoint, error) {
 	}
 	return e, nil
 }
+
+// Format writes the model's name, whatever the verb: an endpoint, and a client that
+// embeds one, holds keys.
+func (e *Endpoint) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.Info.String()) }
+
+// MarshalJSON encodes the model's name.
+func (e *Endpoint) MarshalJSON() ([]byte, error) { return json.Marshal(e.Info.String()) }
 
 // Close ends the idle connections of the endpoint's own http.Client.
 func (e *Endpoint) Close() error {
