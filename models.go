@@ -2,6 +2,7 @@ package piweb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -116,6 +117,10 @@ func (h *host) open(ctx context.Context, cfg *config.Config, ref string, want wr
 		return wrapper.Chosen{}, err
 	}
 	spec := model.Spec{Info: modelInfo(conn.Model), BaseURL: conn.BaseURL, APIKey: conn.Key.Reveal(), Headers: map[string]string{}, Compat: conn.Compat, Levels: map[string]string{}}
+	spec.Sampling, spec.SamplingByLevel = conn.SamplingParams, map[string]json.RawMessage{}
+	for level, params := range conn.SamplingParamsByThinkingLevel {
+		spec.SamplingByLevel[string(level)] = params
+	}
 	for level, word := range conn.ThinkingLevelMap {
 		if word != nil {
 			spec.Levels[string(level)] = *word

@@ -28,6 +28,12 @@ type Spec struct {
 	Compat  json.RawMessage   // the models.json "compat" object, or nil
 	Client  *http.Client      `json:"-"` // nil for a client with sane time-outs
 
+	// Sampling is a JSON object whose members go into every request, or nil; the
+	// one for a thinking level is laid over it. On Google's wire they go into its
+	// generationConfig.
+	Sampling        json.RawMessage
+	SamplingByLevel map[string]json.RawMessage
+
 	// Levels gives the provider's word for a thinking level, where the
 	// configuration names one.
 	Levels map[string]string

@@ -30,7 +30,9 @@ func (c *client) body(req agent.Request) (anthropic.MessageNewParams, error) {
 		return p, err
 	}
 	c.habits.think(&p, req.Thinking, c.Endpoint.Info.MaxTokens)
-	p.SetExtraFields(map[string]any{"stream": true})
+	fields := c.Sampling(req.Thinking)
+	fields["stream"] = true
+	p.SetExtraFields(fields)
 	return p, nil
 }
 

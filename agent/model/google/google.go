@@ -82,7 +82,7 @@ type (
 		System   *content   `json:"systemInstruction,omitempty"`
 		Contents []*content `json:"contents"`
 		Tools    []toolSet  `json:"tools,omitempty"`
-		Config   *config    `json:"generationConfig,omitempty"`
+		Config   config     `json:"generationConfig,omitempty"`
 	}
 	content struct {
 		Role  string `json:"role,omitempty"`
@@ -121,10 +121,7 @@ type (
 		Description string          `json:"description,omitempty"`
 		Schema      json.RawMessage `json:"parametersJsonSchema"`
 	}
-	config struct {
-		MaxTokens int       `json:"maxOutputTokens,omitempty"`
-		Thinking  *thinking `json:"thinkingConfig,omitempty"`
-	}
+	config map[string]any
 )
 
 // body builds the one request that a stream sends.
@@ -152,13 +149,13 @@ func (c *client) body(req agent.Request) (request, error) {
 		out.Tools = []toolSet{{functions}}
 	}
 	info := c.Endpoint.Info
-	cfg := config{Thinking: c.habits.think(req.Thinking)}
+	out.Config = c.Sampling(req.Thinking)
+	if t := c.habits.think(req.Thinking); t != nil {
+		out.Config["thinkingConfig"] = t
+	}
 	// An answer as long as the whole window is no limit, and no server grants it.
 	if n := info.MaxTokens; n > 0 && (info.ContextWindow == 0 || n < info.ContextWindow) {
-		cfg.MaxTokens = n
-	}
-	if cfg != (config{}) {
-		out.Config = &cfg
+		out.Config["maxOutputTokens"] = n
 	}
 	return out, nil
 }

@@ -83,6 +83,11 @@ func Conversations(own Signed) []NamedRequest {
 		{"pictures that cannot be read", nil, agent.Request{Messages: []message.Message{
 			user(message.Text("see"), message.Image("image/png", "blob:sha256:00"), message.Image("image/png", "")),
 		}}},
+		{"sampling", func(s *model.Spec) {
+			s.Info.Reasoning = true
+			s.Sampling = json.RawMessage(`{"temperature":0.70,"top_p":0.5,"stream":false}`)
+			s.SamplingByLevel = map[string]json.RawMessage{"off": json.RawMessage(`{"temperature":0.20}`), "high": json.RawMessage(`{"top_k":1}`)}
+		}, agent.Request{Messages: text}},
 		{"several turns", nil, agent.Request{Head: []byte("h"), Tools: tools, Messages: []message.Message{
 			user(message.Text("look")),
 			answer("scripted", message.Text("I look."), message.Block{Type: "hologram", Text: "no"},

@@ -44,7 +44,8 @@ func (c *client) body(req agent.Request) (openai.ChatCompletionNewParams, error)
 	}
 	effort, extra := c.dialect.thinkingFields(c.info, req.Thinking)
 	p.ReasoningEffort = shared.ReasoningEffort(effort)
-	fields := map[string]any{"stream": true}
+	fields := c.Sampling(req.Thinking)
+	fields["stream"] = true
 	maps.Copy(fields, extra)
 	p.SetExtraFields(fields)
 	return p, nil

@@ -103,7 +103,9 @@ func (c *responder) body(req agent.Request) (responses.ResponseNewParams, error)
 	if info.Reasoning {
 		c.think(&p, req.Thinking)
 	}
-	p.SetExtraFields(map[string]any{"stream": true})
+	fields := c.Sampling(req.Thinking)
+	fields["stream"] = true
+	p.SetExtraFields(fields)
 	return p, nil
 }
 

@@ -36,8 +36,10 @@ type Endpoint struct {
 	Idle  time.Duration // how long an answer may be silent
 	Limit int64         // bytes of one answer
 
-	secrets scrubber
-	own     bool // HTTP is ours to close
+	sampling map[string]json.RawMessage
+	byLevel  map[string]map[string]json.RawMessage
+	secrets  scrubber
+	own      bool // HTTP is ours to close
 }
 
 // NewEndpoint reads where a spec points to, or takes the provider's own place. It
@@ -50,6 +52,9 @@ func NewEndpoint(spec model.Spec, otherwise string) (*Endpoint, error) {
 	e := &Endpoint{
 		Info: spec.Info, Base: base, Query: query, HTTP: spec.Client,
 		Idle: idleTimeout, Limit: MaxAnswer, secrets: newScrubber(spec, base, query),
+	}
+	if err := e.readSampling(spec); err != nil {
+		return nil, err
 	}
 	if e.HTTP == nil {
 		e.HTTP, e.own = NewHTTPClient(), true
@@ -70,6 +75,41 @@ func (e *Endpoint) Close() error {
 		e.HTTP.CloseIdleConnections()
 	}
 	return nil
+}
+
+func (e *Endpoint) readSampling(spec model.Spec) error {
+	object := func(raw json.RawMessage) (m map[string]json.RawMessage, err error) {
+		if len(raw) > 0 && json.Unmarshal(raw, &m) != nil {
+			err = fmt.Errorf("model %s: samplingParams are no JSON object", spec.Info)
+		}
+		return m, err
+	}
+	var err error
+	if e.sampling, err = object(spec.Sampling); err != nil {
+		return err
+	}
+	e.byLevel = map[string]map[string]json.RawMessage{}
+	for level, raw := range spec.SamplingByLevel {
+		if e.byLevel[level], err = object(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sampling are the members that the configuration wants in a request, in the
+// spelling of the configuration.
+func (e *Endpoint) Sampling(level string) map[string]any {
+	if level == "" {
+		level = "off"
+	}
+	out := map[string]any{}
+	for _, params := range []map[string]json.RawMessage{e.sampling, e.byLevel[level]} {
+		for name, raw := range params {
+			out[name] = raw
+		}
+	}
+	return out
 }
 
 // NewHTTPClient returns a client with time-outs that suit models: it asks nobody
