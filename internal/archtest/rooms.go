@@ -23,7 +23,8 @@ const (
 	uuid        = "github.com/google/uuid"
 	openaiGo    = "github.com/openai/openai-go/v3"
 	anthropicGo = "github.com/anthropics/anthropic-sdk-go/v2"
-	gocmp       = "github.com/google/go-cmp" // packages for tests only
+	gocmp       = "github.com/google/go-cmp" // packages for tests only, as is the next
+	rapid       = "pgregory.net/rapid"
 	catwalk     = "charm.land/catwalk"
 	cobra       = "github.com/spf13/cobra"
 	xtext       = "golang.org/x/text"
@@ -88,7 +89,7 @@ var rooms = []room{
 	{"engine", "agent/model/google", "Google's Gemini", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{gjson}},
 	{"engine", "agent/model/discover", "model servers on this machine, looked for when asked", nil, []string{gjson}},
 	{"engine", "agent/model/offline", "the offline model, and scripts for tests", []string{"message", "agent", "agent/model"}, nil},
-	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp}},
+	{"engine", "agent/model/modeltest", "a recording provider, and the suite that every provider passes", []string{"message", "agent", "agent/model", "agent/model/offline", "fixtures/scripts"}, []string{gjson, gocmp, rapid}},
 	{"engine", "extension/attach/attachtest", "a model for tests that calls what it is told to", []string{"message", "agent", "agent/model"}, nil},
 	{"engine", "extension/attach", "edit_image and attachment_info", []string{"message", "media", "agent", "agent/tool", "attachment/handle"}, []string{ximage}},
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
@@ -71,31 +69,4 @@ func TestCompatThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Every head arrives as it was, whatever stands in it.
-func TestHeadProperty(t *testing.T) {
-	server := modeltest.NewServer(t, modeltest.Parse(t, `{"steps":[{"repeat":true,"text":"fine"}]}`))
-	m, err := New(server.SpecOf(API))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(r *rapid.T) {
-		head := rapid.String().Draw(r, "head")
-		req := modeltest.UserRequest("hello")
-		req.Head = []byte(head)
-		if got := modeltest.Collect(m.Stream(t.Context(), req)); got.Err != nil {
-			r.Fatal(got.Err)
-		}
-		switch sent := server.Sent(); {
-		case head == "" && len(sent.Heads) != 0:
-			r.Fatalf("an empty head was sent as %q", sent.Heads)
-		case head != "" && (len(sent.Heads) != 1 || string(sent.Heads[0]) != head):
-			r.Fatalf("head %q arrived as %q", head, sent.Heads)
-		}
-	})
-	req := modeltest.UserRequest("hello")
-	req.Head = []byte("gr\xfc\xdfe")
-	count := server.Count()
-	if got := modeltest.Ask(t, m, req); got.Err == nil || !strings.Contains(got.Err.Error(), "byte 2") || server.Count() != count {
-		t.Errorf("a head that is not UTF-8: %v", got.Err)
-	}
-}
+func TestAnyHead(t *testing.T) { modeltest.AnyHead(t, API, New) }

@@ -201,23 +201,15 @@ func (r *reader) End() error {
 	if r.broken != nil {
 		return r.broken
 	}
-	stop := agent.Stop{Reason: message.StopEnd, RawReason: r.stop, ResponseID: r.id, ResponseModel: r.model}
+	end := wire.Whole // end_turn, tool_use, stop_sequence, pause_turn and words we do not know
 	switch r.stop {
 	case "max_tokens", "model_context_window_exceeded":
-		stop.Reason = message.StopLength
+		end = wire.Short
 	case "refusal":
-		// What was held back may be a part of a call: none of them is to run, as
-		// after a length stop. The page shows the raw reason.
-		if r.calls > 0 {
-			stop.Reason = message.StopLength
-		}
+		end = wire.Withheld
 	case "error":
 		return fmt.Errorf("the provider ended the answer with %q", r.stop)
-	default: // end_turn, tool_use, stop_sequence, pause_turn and words we do not know
-		if r.calls > 0 {
-			stop.Reason = message.StopToolUse
-		}
 	}
-	r.yield(stop)
+	r.yield(agent.Stop{Reason: end.Reason(r.calls), RawReason: r.stop, ResponseID: r.id, ResponseModel: r.model})
 	return nil
 }

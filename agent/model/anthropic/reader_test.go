@@ -2,40 +2,15 @@ package anthropic
 
 import (
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piweb-go/piweb/agent"
-	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 	"github.com/piweb-go/piweb/message"
 )
-
-// deltas is what a model makes of the events of a server.
-func deltas(t *testing.T, events ...string) (all []agent.Delta, failed error) {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, modeltest.Events(events...))
-	}))
-	t.Cleanup(server.Close)
-	m, err := New(model.Spec{Info: agent.ModelInfo{API: API, Provider: "here", ID: "m"}, BaseURL: server.URL, Client: server.Client()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for d, err := range m.Stream(t.Context(), modeltest.UserRequest("hello")) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
 
 func TestReader(t *testing.T) {
 	const (
@@ -89,7 +64,7 @@ func TestReader(t *testing.T) {
 		{"cut", []string{begin, end}, []agent.Delta{first}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := deltas(t, c.events...)
+			got, err := modeltest.Deltas(t, API, New, c.events...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,13 +78,13 @@ func TestReader(t *testing.T) {
 // The loop decides by a status whether to try again; the stream tells a word.
 func TestErrorsInTheStream(t *testing.T) {
 	for word, status := range map[string]int{"overloaded_error": 529, "rate_limit_error": 429, "invalid_request_error": 400, "new_error": 0} {
-		_, err := deltas(t, `{"type":"error","error":{"type":"`+word+`","message":"Sorry."}}`)
+		_, err := modeltest.Deltas(t, API, New, `{"type":"error","error":{"type":"`+word+`","message":"Sorry."}}`)
 		var refusal *agent.RequestError
 		if !errors.As(err, &refusal) || refusal.Status != status || refusal.Message != "Sorry. ("+word+")" {
 			t.Errorf("%s: %+v", word, err)
 		}
 	}
-	_, err := deltas(t, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":""}}`,
+	_, err := modeltest.Deltas(t, API, New, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":""}}`,
 		`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`)
 	if err == nil {
 		t.Error("a call without a name went through")

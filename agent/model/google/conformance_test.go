@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 	"github.com/piweb-go/piweb/agent/model/offline"
@@ -45,23 +43,4 @@ func TestMisbehave(t *testing.T) {
 	})
 }
 
-// Every head arrives as it was, whatever stands in it.
-func TestHeadProperty(t *testing.T) {
-	server := modeltest.NewServer(t, modeltest.Parse(t, `{"steps":[{"repeat":true,"text":"fine"}]}`))
-	m, err := New(server.SpecOf(API))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(r *rapid.T) {
-		head := rapid.String().Draw(r, "head")
-		req := modeltest.UserRequest("hello")
-		req.Head = []byte(head)
-		if got := modeltest.Collect(m.Stream(t.Context(), req)); got.Err != nil {
-			r.Fatal(got.Err)
-		}
-		sent := server.Sent()
-		if len(sent.Heads) > 1 || (head != "") != (len(sent.Heads) == 1) || head != "" && string(sent.Heads[0]) != head {
-			r.Fatalf("head %q arrived as %q", head, sent.Heads)
-		}
-	})
-}
+func TestAnyHead(t *testing.T) { modeltest.AnyHead(t, API, New) }

@@ -151,26 +151,20 @@ func (r *reader) End() error {
 	if r.broken != nil {
 		return r.broken
 	}
-	stop := agent.Stop{Reason: message.StopEnd, RawReason: r.finish, ResponseID: r.id, ResponseModel: r.model}
+	var end wire.End
 	switch r.finish {
-	case "MAX_TOKENS":
-		stop.Reason = message.StopLength
 	case "STOP", "FINISH_REASON_UNSPECIFIED":
-		if r.calls > 0 {
-			stop.Reason = message.StopToolUse
-		}
+		end = wire.Whole
+	case "MAX_TOKENS":
+		end = wire.Short
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
-		// What was held back may be a part of a call: none of them is to run, as
-		// after a length stop. The page shows the raw reason.
-		if r.calls > 0 {
-			stop.Reason = message.StopLength
-		}
+		end = wire.Withheld
 	default: // MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, OTHER and what comes to be
 		if r.words != "" {
 			return fmt.Errorf("the provider ended the answer with %q: %s", r.finish, r.words)
 		}
 		return fmt.Errorf("the provider ended the answer with %q", r.finish)
 	}
-	r.yield(stop)
+	r.yield(agent.Stop{Reason: end.Reason(r.calls), RawReason: r.finish, ResponseID: r.id, ResponseModel: r.model})
 	return nil
 }

@@ -3,9 +3,7 @@ package google
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -80,27 +78,6 @@ func TestThinkingLevels(t *testing.T) {
 	}
 }
 
-func deltas(t *testing.T, events ...string) (all []agent.Delta, failed error) {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, modeltest.Events(events...))
-	}))
-	t.Cleanup(server.Close)
-	m, err := New(model.Spec{Info: agent.ModelInfo{API: API, Provider: "here", ID: "m"}, BaseURL: server.URL, Client: server.Client()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for d, err := range m.Stream(t.Context(), modeltest.UserRequest("hello")) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
-
 func TestReader(t *testing.T) {
 	parts := func(text string) string {
 		return `{"candidates":[{"content":{"role":"model","parts":[` + text + `]}}],"responseId":"r1","modelVersion":"m-001"}`
@@ -138,7 +115,7 @@ func TestReader(t *testing.T) {
 		{"cut", []string{parts(`{"text":"x"}`)}, []agent.Delta{agent.TextDelta{Text: "x"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := deltas(t, c.events...)
+			got, err := modeltest.Deltas(t, API, New, c.events...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +130,7 @@ func TestReader(t *testing.T) {
 		`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: ls("}]}`: `here: the provider ended the answer with "MALFORMED_FUNCTION_CALL": Malformed function call: ls(`,
 		`{"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}`:                         "here: the answer holds a tool call without a name",
 	} {
-		_, err := deltas(t, event)
+		_, err := modeltest.Deltas(t, API, New, event)
 		var refusal *agent.RequestError
 		if !errors.As(err, &refusal) || err.Error() != want {
 			t.Errorf("%s: %v", event, err)

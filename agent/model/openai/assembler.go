@@ -217,25 +217,16 @@ func (a *assembler) End() error {
 			return errNamelessCall
 		}
 	}
-	stop := agent.Stop{Reason: message.StopEnd, RawReason: a.finish, ResponseID: a.id, ResponseModel: a.model}
+	end := wire.Whole // stop, tool_calls, function_call and words we do not know
 	switch a.finish {
 	case "length", "max_tokens":
-		stop.Reason = message.StopLength
+		end = wire.Short
+	case "content_filter":
+		end = wire.Withheld
 	case "error", "network_error":
 		return fmt.Errorf("the provider ended the answer with %q", a.finish)
-	case "content_filter":
-		// What was held back may be a part of a call: none of them is to run, as
-		// after a length stop. The page shows the raw reason.
-		if len(a.calls) > 0 {
-			stop.Reason = message.StopLength
-		}
-	default: // stop, tool_calls, function_call and words we do not know
-		// Several servers say "stop" although they call tools.
-		if len(a.calls) > 0 {
-			stop.Reason = message.StopToolUse
-		}
 	}
-	a.yield(stop)
+	a.yield(agent.Stop{Reason: end.Reason(len(a.calls)), RawReason: a.finish, ResponseID: a.id, ResponseModel: a.model})
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
@@ -177,29 +176,7 @@ func TestHeadThatIsNotUTF8(t *testing.T) {
 	}
 }
 
-func TestHeadProperty(t *testing.T) {
-	server := modeltest.NewServer(t, modeltest.Parse(t, `{"steps":[{"repeat":true,"text":"fine"}]}`))
-	m, err := New(server.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(r *rapid.T) {
-		head := rapid.String().Draw(r, "head")
-		req := modeltest.UserRequest("hello")
-		req.Head = []byte(head)
-		if got := modeltest.Collect(m.Stream(t.Context(), req)); got.Err != nil {
-			r.Fatal(got.Err)
-		}
-		last, _ := server.Last()
-		got, ok := modeltest.Head(last.Body)
-		if ok != (head != "") || string(got) != head {
-			r.Fatalf("head %q arrived as %q, %t", head, got, ok)
-		}
-		if roles := modeltest.Roles(last.Body); head == "" && len(roles) != 1 {
-			r.Fatalf("an empty head was sent as %q", roles)
-		}
-	})
-}
+func TestAnyHead(t *testing.T) { modeltest.AnyHead(t, API, New) }
 
 // What is not UTF-8 anywhere but in the head is repaired, and a valid text passes
 // unchanged.

@@ -249,23 +249,18 @@ func (r *responseReader) End() error {
 	if r.broken != nil {
 		return r.broken
 	}
-	stop := agent.Stop{Reason: message.StopEnd, RawReason: r.status, ResponseID: r.id, ResponseModel: r.model}
+	word, end := r.status, wire.Whole
 	if r.reason != "" {
-		stop.RawReason = r.reason
+		word = r.reason
 	}
 	switch {
-	case r.status == "incomplete" && r.reason != "content_filter":
-		stop.Reason = message.StopLength
-	case r.status == "incomplete":
-		// What was held back may be a part of a call: none of them is to run.
-		if r.calls > 0 {
-			stop.Reason = message.StopLength
-		}
 	case r.status == "failed" || r.status == "cancelled":
 		return fmt.Errorf("the provider ended the answer with %q", r.status)
-	case r.calls > 0:
-		stop.Reason = message.StopToolUse
+	case r.status == "incomplete" && r.reason == "content_filter":
+		end = wire.Withheld
+	case r.status == "incomplete":
+		end = wire.Short
 	}
-	r.yield(stop)
+	r.yield(agent.Stop{Reason: end.Reason(r.calls), RawReason: word, ResponseID: r.id, ResponseModel: r.model})
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
@@ -162,7 +161,7 @@ func TestResponsesReader(t *testing.T) {
 		{"cut", []string{`{"type":"response.created","response":{"id":"resp_1"}}`}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := responseDeltas(t, c.events...)
+			got, err := modeltest.Deltas(t, ResponsesAPI, NewResponses, c.events...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +176,7 @@ func TestResponsesReader(t *testing.T) {
 		`{"type":"error","code":"server_error","message":"Sorry."}`:                                                           0,
 		`{"error":{"message":"Sorry.","code":503}}`:                                                                           503,
 	} {
-		_, err := responseDeltas(t, event)
+		_, err := modeltest.Deltas(t, ResponsesAPI, NewResponses, event)
 		var refusal *agent.RequestError
 		if !errors.As(err, &refusal) || refusal.Status != status {
 			t.Errorf("%s: %+v", event, err)
@@ -185,38 +184,4 @@ func TestResponsesReader(t *testing.T) {
 	}
 }
 
-func responseDeltas(t *testing.T, events ...string) (all []agent.Delta, failed error) {
-	t.Helper()
-	server := serve(t, streaming(events...))
-	m, err := NewResponses(model.Spec{Info: agent.ModelInfo{API: ResponsesAPI, Provider: "here", ID: "m"}, BaseURL: server.URL, Client: server.Client()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for d, err := range m.Stream(t.Context(), modeltest.UserRequest("hello")) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
-
-func TestResponsesHeadProperty(t *testing.T) {
-	server := modeltest.NewServer(t, modeltest.Parse(t, `{"steps":[{"repeat":true,"text":"fine"}]}`))
-	m, err := NewResponses(server.SpecOf(ResponsesAPI))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(r *rapid.T) {
-		head := rapid.String().Draw(r, "head")
-		req := modeltest.UserRequest("hello")
-		req.Head = []byte(head)
-		if got := modeltest.Collect(m.Stream(t.Context(), req)); got.Err != nil {
-			r.Fatal(got.Err)
-		}
-		sent := server.Sent()
-		if len(sent.Heads) > 1 || (head != "") != (len(sent.Heads) == 1) || head != "" && string(sent.Heads[0]) != head {
-			r.Fatalf("head %q arrived as %q", head, sent.Heads)
-		}
-	})
-}
+func TestResponsesAnyHead(t *testing.T) { modeltest.AnyHead(t, ResponsesAPI, NewResponses) }

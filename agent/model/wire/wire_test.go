@@ -3,6 +3,8 @@ package wire
 import (
 	"net/http"
 	"testing"
+
+	"github.com/piweb-go/piweb/message"
 )
 
 func TestValidJSON(t *testing.T) {
@@ -36,5 +38,21 @@ func TestValidJSON(t *testing.T) {
 func TestNobodyIsAskedForAProxy(t *testing.T) {
 	if tr, ok := NewHTTPClient().Transport.(*http.Transport); !ok || tr.Proxy != nil {
 		t.Error("the transport asks somebody for a proxy")
+	}
+}
+
+func TestReason(t *testing.T) {
+	for _, c := range []struct {
+		end   End
+		calls int
+		want  message.StopReason
+	}{
+		{Whole, 0, message.StopEnd}, {Whole, 2, message.StopToolUse},
+		{Short, 0, message.StopLength}, {Short, 1, message.StopLength},
+		{Withheld, 0, message.StopEnd}, {Withheld, 1, message.StopLength},
+	} {
+		if got := c.end.Reason(c.calls); got != c.want {
+			t.Errorf("%d with %d calls: %s, want %s", c.end, c.calls, got, c.want)
+		}
 	}
 }
