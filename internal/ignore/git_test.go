@@ -2,6 +2,7 @@ package ignore
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,11 +103,13 @@ func oracleTree(t testing.TB, dir string) []string {
 }
 
 // TestAgainstGit asks git and the rules the same questions, about every path of
-// a tree, under random rules in several files. -rapid.checks asks for more.
+// a tree, under random rules in several files: 100 000 decisions at least.
+// -rapid.checks asks for more.
 func TestAgainstGit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the names are those of Linux")
 	}
+	decisions := 0
 	for _, fold := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ignorecase=%v", fold), func(t *testing.T) {
 			dir := t.TempDir()
@@ -131,8 +134,13 @@ func TestAgainstGit(t *testing.T) {
 					write(t, path, text)
 				}
 				compareWithGit(t, rt, dir, paths, question)
+				decisions += len(paths)
 			})
 		})
+	}
+	t.Logf("%d decisions were compared", decisions)
+	if decisions < 100_000 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue {
+		t.Errorf("%d decisions are too few to say much", decisions)
 	}
 }
 
