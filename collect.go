@@ -52,14 +52,11 @@ func (r *Runtime) Collect(ctx context.Context, cwd string, o CollectOptions) (Co
 	}
 	// What programs of ours keep for good may name things as well.
 	c.Roots = append(c.Roots, gc.Folder{Path: filepath.Join(r.host.agentDir, "piweb-data"), Optional: true})
-	for _, add := range []func(*gc.Collector) (skipped string, err error){r.host.collectBlobs, r.collectAttachments} {
-		skipped, err := add(c)
-		if err != nil {
-			return out, err
-		}
-		if skipped != "" {
-			out.Skipped = append(out.Skipped, skipped)
-		}
+	if out.Skipped, err = r.host.collectBlobs(c, folders); err != nil {
+		return out, err
+	}
+	if err := r.collectAttachments(c); err != nil {
+		return out, err
 	}
 	if o.Remove {
 		out.Report, err = c.Collect(ctx)
@@ -114,34 +111,48 @@ func inFolder(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// collectBlobs adds the blobs of the agent directory.
-func (h *host) collectBlobs(c *gc.Collector) (skipped string, err error) {
-	path := filepath.Join(h.agentDir, "blobs")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+// collectBlobs adds the folders of blobs: that of the agent directory, and those
+// beside a folder "sessions" that is known, which is read as a whole then. Where
+// oh-my-pi keeps its sessions, blobs are left alone.
+func (h *host) collectBlobs(c *gc.Collector, folders []gc.Folder) (skipped []string, err error) {
+	omp := mover{lookup: h.lookup}
+	dirs := []string{filepath.Join(h.agentDir, "blobs")}
+	for _, f := range folders {
+		dir := BlobDir(h.agentDir, filepath.Join(f.Path, "x.jsonl"))
+		if slices.Contains(dirs, dir) {
+			continue
+		}
+		dirs = append(dirs, dir)
+		c.Roots = append(c.Roots, gc.Folder{Path: filepath.Join(filepath.Dir(dir), "sessions"), Optional: true})
 	}
-	if slices.Contains(strings.Split(h.agentDir, string(filepath.Separator)), ".omp") {
-		return path + ": the blobs of oh-my-pi, which may have sessions that piweb does not know; use its own collection", nil
+	for _, path := range dirs {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if omp.ofOhMyPi(path) {
+			skipped = append(skipped, path+": blobs of oh-my-pi, which may have sessions that piweb does not know; use its own collection")
+			continue
+		}
+		dir, err := blob.NewDir(path, blob.DirOptions{})
+		if err != nil {
+			return nil, err
+		}
+		c.Stores = append(c.Stores, gc.Contents{Contents: blob.NewContents(dir)})
 	}
-	dir, err := blob.NewDir(path, blob.DirOptions{})
-	if err != nil {
-		return "", err
-	}
-	c.Stores = append(c.Stores, gc.Contents{Contents: blob.NewContents(dir)})
-	return "", nil
+	return skipped, nil
 }
 
 // collectAttachments adds the attachments, where there are any.
-func (r *Runtime) collectAttachments(c *gc.Collector) (skipped string, err error) {
+func (r *Runtime) collectAttachments(c *gc.Collector) error {
 	if !r.hasAttachments() {
-		return "", nil
+		return nil
 	}
 	store, err := r.attachments.open()
 	if err != nil || store == nil {
-		return "", err
+		return err
 	}
 	c.Stores = append(c.Stores, gc.Attachments{Store: store}, gc.Grants{Store: store})
-	return "", nil
+	return nil
 }
 
 // hasAttachments tells whether there may be any: opening the store makes its folder

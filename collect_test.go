@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +171,44 @@ func TestW7Collect(t *testing.T) {
 	}
 	if c, err := rt.Collect(ctx, project, piweb.CollectOptions{}); err != nil || len(c.Folders) != 1 || len(c.Unused) != 1 {
 		t.Errorf("after that: %+v, %v", c, err)
+	}
+
+	// Blobs beside a folder "sessions" elsewhere are looked after as well; those of
+	// oh-my-pi are not.
+	for _, place := range []string{"far", ".omp"} {
+		sessions := filepath.Join(filepath.Dir(project), place, "sessions", "p")
+		if err := os.MkdirAll(sessions, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(sessions, "2026-01-01T00-00-00-000Z_y.jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o, err := rt.Open(ctx, filepath.Join(sessions, "2026-01-01T00-00-00-000Z_y.jsonl"), piweb.OpenOptions{CWD: project})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rt.Release(o); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := blob.NewDir(filepath.Join(filepath.Dir(project), place, "blobs"), blob.DirOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range []string{"named by a session elsewhere", "named by nobody there"} {
+			if _, err := blob.NewContents(dir).Put(ctx, []byte(content), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c, err := rt.Collect(ctx, project, piweb.CollectOptions{})
+	if err != nil || len(c.Skipped) != 1 || !strings.Contains(c.Skipped[0], ".omp") {
+		t.Errorf("left alone: %v, %v", c.Skipped, err)
+	}
+	var labels []string
+	for _, u := range c.Unused {
+		labels = append(labels, string(u.Key))
+	}
+	if !slices.ContainsFunc(labels, func(k string) bool { return strings.Contains(k, "far") }) || len(labels) != 1 {
+		t.Errorf("unused: %v", labels)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/piweb-go/piweb/internal/durable"
 )
 
-// Key names something that can be kept or named: "blob:<hash>",
+// Key names something that can be named or kept, such as "blob:<hash>",
 // "attachment:<id>", "session:<id>", "outputs:<folder>". Keys of different kinds
 // never meet.
 type Key string

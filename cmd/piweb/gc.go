@@ -92,7 +92,7 @@ func (a *app) printCollected(c piweb.Collected, removing bool, grace time.Durati
 	for _, s := range c.Skipped {
 		a.line("left alone", "%s", s)
 	}
-	a.line("kept", "%d things besides the sessions themselves", c.Listed-len(c.Unused))
+	a.line("in use", "%d, besides the sessions themselves", c.Listed-len(c.Unused))
 	for _, group := range []struct {
 		name  string
 		which func(gc.Unused) bool
