@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -297,6 +298,16 @@ func TestModels(t *testing.T) {
 	if !strings.Contains(string(last.Body), `"m2"`) {
 		t.Errorf("asked was %.100s", last.Body)
 	}
+}
+
+func TestHiddenProviders(t *testing.T) {
+	w := newWorld(t, slowTalk(t), func(c *Config) { c.HiddenProviders = []string{"rec"} })
+	a := w.do(200, "GET", "/api/models?cwd="+url.QueryEscape(w.project))
+	if list := a.json["models"].([]any); len(list) != 1 || !strings.Contains(string(a.body), "offline") {
+		t.Errorf("offered are %s", a.body)
+	}
+	id := w.create(`[]`)
+	w.do(200, "POST", "/api/sessions/"+id+"/models", `{"provider":"rec","modelId":"m2"}`) // hidden is not forbidden
 }
 
 func TestThinking(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent"
@@ -173,11 +174,12 @@ type modelItem struct {
 	Levels        []string `json:"thinkingLevels"`
 }
 
-// usable lists the models that can be used in a folder, the offline one last.
+// usable lists the models that can be used in a folder and are not hidden, the
+// offline one last.
 func (s *Server) usable(cwd string) []modelItem {
 	list := []modelItem{}
 	for _, m := range s.rt.Config(cwd).Models.Available() {
-		if !m.Available() {
+		if !m.Available() || slices.Contains(s.cfg.HiddenProviders, m.Provider) {
 			continue
 		}
 		levels := []string{}

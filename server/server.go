@@ -36,6 +36,8 @@ type Config struct {
 	DefaultCWD string
 	// DefaultSource is offered to the client as its source; "" offers none.
 	DefaultSource string
+	// HiddenProviders are not offered; a session may use one all the same.
+	HiddenProviders []string
 	// AttachmentOrigins are origins besides our own, such as "https://host", whose
 	// pages may fetch the bytes of attachments by a signed address; "*" is all.
 	AttachmentOrigins []string

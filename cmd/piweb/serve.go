@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/server"
@@ -75,8 +76,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 	s, err := server.New(server.Config{
 		Runtime: rt, Page: page, InlineStyles: f.ui != "", Token: token, Hosts: f.hosts, DefaultCWD: cwd(),
 		DefaultSource: os.Getenv("PI_WEB_DEFAULT_SOURCE"), Version: versionText(),
-		Demo: func(ctx context.Context) (server.Demo, error) { return serverDemo(ctx, rt) },
-		Log:  slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
+		HiddenProviders: strings.FieldsFunc(os.Getenv("PI_WEB_HIDE_PROVIDERS"), func(r rune) bool { return r == ',' || r == ' ' }),
+		Demo:            func(ctx context.Context) (server.Demo, error) { return serverDemo(ctx, rt) },
+		Log:             slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
 		return errors.Join(err, ln.Close())
