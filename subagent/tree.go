@@ -14,6 +14,7 @@ type tree struct {
 	own    Limits // as the root says
 	limits Limits // with the defaults
 	spent  Spending
+	turns  map[string]int // of each child, by its file, as counted in spent
 }
 
 // tree reads the limits of a session's tree from its root, and what was spent
@@ -23,7 +24,7 @@ func (m *Manager) tree(ctx context.Context, path string) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &tree{root: t.Root, depth: t.Depth}
+	out := &tree{root: t.Root, depth: t.Depth, turns: map[string]int{}}
 	var b Budget
 	if err := m.host.Look(t.Root, func(v View) error {
 		b, err = ReadBudget(v)
@@ -41,6 +42,7 @@ func (m *Manager) tree(ctx context.Context, path string) (*tree, error) {
 			r = Run{Spent: Spending{Children: 1}} // it was started, whatever became of it
 		}
 		out.spent = out.spent.Plus(r.Spent)
+		out.turns[file] = r.Spent.Turns
 	}
 	return out, nil
 }
@@ -86,29 +88,18 @@ func (m *Manager) within(r *run) error {
 	if err != nil {
 		return err
 	}
-	turns := func(o *run) int {
-		read, _, _ := m.read(o.path)
-		return read.Spent.Turns
-	}
 	m.mu.Lock()
-	var others []*run
 	for _, o := range m.runs {
-		if o != r && o.root == r.root && o.status == Running && o.asking {
-			others = append(others, o)
-		}
-	}
-	m.mu.Unlock()
-	for _, o := range others {
-		if turns(o) == o.turnsBefore {
+		if o != r && o.root == r.root && o.status == Running && o.asking && t.turns[o.path] == o.turnsBefore {
 			t.spent.Turns++
 		}
 	}
+	m.mu.Unlock()
 	if err := t.limits.Over(t.spent); err != nil {
 		return err
 	}
-	before := turns(r)
 	m.mu.Lock()
-	r.asking, r.turnsBefore = true, before
+	r.asking, r.turnsBefore = true, t.turns[r.path]
 	m.mu.Unlock()
 	return nil
 }

@@ -39,14 +39,10 @@ func addWorktree(ctx context.Context, cwd string) (*worktree, error) {
 	name := strings.ToLower(rand.Text())
 	w := &worktree{repo: filepath.FromSlash(top), branch: "pi-web-agent-" + name}
 	dir := w.repo + "-worktrees"
-	made := os.Mkdir(dir, 0o755) == nil
 	w.path = filepath.Join(dir, w.branch)
 	w.cwd = filepath.Join(w.path, filepath.FromSlash(prefix))
 	if _, err := git(ctx, w.repo, "worktree", "add", "--quiet", "-b", w.branch, w.path, "HEAD"); err != nil {
 		err = errors.Join(err, w.discard())
-		if made {
-			_ = os.Remove(dir) // only if it is empty
-		}
 		return nil, fmt.Errorf("the child's checkout could not be made: %w", err)
 	}
 	if err := os.MkdirAll(w.cwd, 0o755); err != nil { // a folder that git does not track
@@ -64,7 +60,7 @@ func (w *worktree) remove() error {
 	if _, err := git(ctx, w.repo, "worktree", "remove", w.path); err != nil {
 		return fmt.Errorf("the checkout %s is kept: %w", w.path, err)
 	}
-	_ = os.Remove(filepath.Dir(w.path)) // only if it was the last one
+	w.dropFolder()
 	if tip != "" && tip == base {
 		if _, err := git(ctx, w.repo, "branch", "--quiet", "-D", w.branch); err != nil {
 			return err
@@ -86,8 +82,16 @@ func (w *worktree) discard() error {
 			return err
 		}
 	}
-	_ = os.Remove(filepath.Dir(w.path))
+	w.dropFolder()
 	return nil
+}
+
+// dropFolder takes the folder of checkouts away if the last one is gone.
+func (w *worktree) dropFolder() {
+	dir := filepath.Dir(w.path)
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		_ = os.Remove(dir) // fails where something is in it
+	}
 }
 
 // git runs one command and returns its output, trimmed.

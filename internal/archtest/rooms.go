@@ -98,7 +98,7 @@ var rooms = []room{
 	{"top", "completion/sources", "commands, sessions, attachments and profiles as offers, through their owners", []string{"completion"}, []string{xtext}},
 	{"engine", "extension/mcp", "the tools of MCP servers, shared between sessions", []string{"message", "policy", "agent", "agent/tool", "internal/confine", "internal/durable"}, []string{mcpSDK, gjson}},
 	{"top", "subagent", "profiles in force, control tools, queue, budgets, the life of a child, delivery",
-		[]string{"message", "session", "resource", "policy", "internal/confine", "internal/document", "internal/durable", "agent", "agent/tool"}, []string{gjson, sjson}},
+		[]string{"message", "session", "toolselect", "resource", "policy", "internal/confine", "internal/document", "internal/durable", "internal/frontmatter", "agent", "agent/tool"}, []string{gjson, sjson}},
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"internal/document", "message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/compact", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
