@@ -178,7 +178,7 @@ func thinkingLevel(m config.Model, cfg *config.Config, want wrapper.ModelWish) s
 
 func modelInfo(m config.Model) agent.ModelInfo {
 	return agent.ModelInfo{
-		API: m.API, Provider: m.Provider, ID: m.ID, Name: m.Name, Reasoning: m.Reasoning, Images: m.Images(), Pictures: pictureBudget(m),
+		API: m.API, Provider: m.Provider, ID: m.ID, Name: m.Name, Reasoning: m.Reasoning, Images: m.Images(), Pictures: pictureBudget(m), ToolPictures: toolPictures(m),
 		ContextWindow: m.ContextWindow, MaxTokens: m.MaxTokens,
 		Cost: agent.Price{Input: m.Cost.Input, Output: m.Cost.Output, CacheRead: m.Cost.CacheRead, CacheWrite: m.Cost.CacheWrite},
 	}
@@ -298,6 +298,21 @@ func sessionModel(c *session.Context) string {
 		return ""
 	}
 	return c.Model.Provider + "/" + c.Model.ModelID
+}
+
+// toolPictures is what models.json says of pictures in the results of tools; ""
+// where it says nothing.
+func toolPictures(m config.Model) media.Delivery {
+	var c struct {
+		Supports *bool `json:"supportsToolResultImages"`
+	}
+	switch {
+	case len(m.Compat) == 0 || json.Unmarshal(m.Compat, &c) != nil || c.Supports == nil:
+		return ""
+	case *c.Supports:
+		return media.Native
+	}
+	return media.Lift
 }
 
 // pictureBudget is what models.json says of the pictures of a request.

@@ -15,6 +15,7 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/anthropic"
+	"github.com/piweb-go/piweb/agent/model/google"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/agent/model/openai"
@@ -29,7 +30,9 @@ type gallery struct {
 	shots map[string][]byte
 }
 
-func pictureAPIs() []string { return []string{openai.API, anthropic.API} }
+func pictureAPIs() []string {
+	return []string{openai.API, openai.ResponsesAPI, anthropic.API, google.API}
+}
 
 func newGallery(t *testing.T, script string) *gallery {
 	g := &gallery{world: newWorld(t, modeltest.Parse(t, script)), shots: map[string][]byte{
@@ -44,8 +47,13 @@ func newGallery(t *testing.T, script string) *gallery {
 		if api == anthropic.API {
 			base = strings.TrimSuffix(base, "/v1")
 		}
+		if api == google.API {
+			base = strings.TrimSuffix(base, "/v1") + "/v1beta"
+		}
 		providers[api] = map[string]any{"baseUrl": base, "api": api, "apiKey": "k", "models": []any{
 			map[string]any{"id": "sees", "input": []string{"text", "image"}}, map[string]any{"id": "blind"},
+			map[string]any{"id": "gemini-3-pro", "input": []string{"text", "image"}},
+			map[string]any{"id": "lifts", "input": []string{"text", "image"}, "compat": map[string]any{"supportsToolResultImages": false}},
 		}}
 	}
 	conf, err := json.Marshal(map[string]any{"providers": providers})
@@ -54,7 +62,7 @@ func newGallery(t *testing.T, script string) *gallery {
 	}
 	g.put(".pi/agent/models.json", string(conf))
 	g.rt = g.runtime(func(c *piweb.Config) {
-		c.Providers = model.Registry{openai.API: openai.New, anthropic.API: anthropic.New, offline.API: offline.New}
+		c.Providers = model.Registry{openai.API: openai.New, openai.ResponsesAPI: openai.NewResponses, anthropic.API: anthropic.New, google.API: google.New, offline.API: offline.New}
 	})
 	return g
 }
@@ -69,8 +77,8 @@ func (g *gallery) start(ref string) *piweb.Session {
 	return s
 }
 
-// shape is what a body says of pictures, so that both wires can be read the same
-// way: roles, texts in short, and which picture.
+// shape is what a body says of pictures, so that all wires can be read the same
+// way: who speaks, texts in short, and which picture.
 func (g *gallery) shape(body []byte) []string {
 	g.t.Helper()
 	var b struct {
@@ -78,18 +86,52 @@ func (g *gallery) shape(body []byte) []string {
 			Role    string
 			Content json.RawMessage
 		}
+		Input []struct {
+			Type, Role      string
+			Content, Output json.RawMessage
+		}
+		Contents []struct {
+			Role  string
+			Parts json.RawMessage
+		}
 	}
 	if err := json.Unmarshal(body, &b); err != nil {
 		g.t.Fatal(err)
 	}
 	var out []string
-	for _, m := range b.Messages {
-		if m.Role == "system" || m.Role == "developer" || m.Role == "assistant" {
-			continue
+	add := func(role string, content json.RawMessage) {
+		if role != "system" && role != "developer" && role != "assistant" && role != "model" {
+			out = append(out, role+": "+g.parts(content))
 		}
-		out = append(out, m.Role+": "+g.parts(m.Content))
+	}
+	for _, m := range b.Messages {
+		add(m.Role, m.Content)
+	}
+	for _, m := range b.Input {
+		switch m.Type {
+		case "function_call_output":
+			add("result", m.Output)
+		case "message", "":
+			add(m.Role, m.Content)
+		}
+	}
+	for _, m := range b.Contents {
+		add(m.Role, m.Parts)
 	}
 	return out
+}
+
+// wirePart is a part of a message on any of the wires.
+type wirePart struct {
+	Type, Text string
+	Content    json.RawMessage
+	ImageURL   json.RawMessage `json:"image_url"`
+	Source     struct{ Data string }
+	InlineData struct{ Data string }
+	Response   *struct {
+		Response struct{ Output string }
+		Parts    json.RawMessage
+	} `json:"functionResponse"`
 }
 
 func (g *gallery) parts(content json.RawMessage) string {
@@ -97,29 +139,35 @@ func (g *gallery) parts(content json.RawMessage) string {
 	if json.Unmarshal(content, &text) == nil {
 		return g.short(text)
 	}
-	var parts []struct {
-		Type, Text string
-		Content    json.RawMessage
-		ImageURL   struct{ URL string } `json:"image_url"`
-		Source     struct{ Data string }
-	}
+	var parts []wirePart
 	if err := json.Unmarshal(content, &parts); err != nil {
 		g.t.Fatalf("%v: %s", err, content)
 	}
 	var out []string
 	for _, p := range parts {
-		switch p.Type {
-		case "text":
-			out = append(out, g.short(p.Text))
-		case "image_url":
-			_, data, _ := strings.Cut(p.ImageURL.URL, ",")
+		switch {
+		case p.ImageURL != nil:
+			var url string
+			var nested struct{ URL string }
+			if json.Unmarshal(p.ImageURL, &url) != nil && json.Unmarshal(p.ImageURL, &nested) == nil {
+				url = nested.URL
+			}
+			_, data, _ := strings.Cut(url, ",")
 			out = append(out, g.which(data))
-		case "image":
+		case p.Source.Data != "":
 			out = append(out, g.which(p.Source.Data))
-		case "tool_result":
+		case p.InlineData.Data != "":
+			out = append(out, g.which(p.InlineData.Data))
+		case p.Response != nil:
+			said := g.short(p.Response.Response.Output)
+			if p.Response.Parts != nil {
+				said += " + " + g.parts(p.Response.Parts)
+			}
+			out = append(out, "result["+said+"]")
+		case p.Type == "tool_result":
 			out = append(out, "result["+g.parts(p.Content)+"]")
 		default:
-			out = append(out, p.Type)
+			out = append(out, g.short(p.Text))
 		}
 	}
 	return strings.Join(out, " + ")
@@ -164,7 +212,7 @@ const twoAtOnce = `{"steps":[
 	{"match":"look","text":"seen"},
 	{"match":"one","toolCalls":[{"id":"q1","name":"read","arguments":{"file_path":"a.png"}}]},
 	{"match":"one","text":"seen"},
-	{"match":"say","text":"ok","repeat":true}
+	{"text":"ok","repeat":true}
 ]}`
 
 // The wire, per API: parallel and mixed results, a reload in another process, a
@@ -174,10 +222,23 @@ func TestPicturesOnTheWire(t *testing.T) {
 	chat := []string{"user: look", "tool: read a.png", "tool: " + ls, "tool: read 图",
 		"user: Attached media from tool result: + a.png (call p1): + <a.png> + 图 b.png (call p3): + <图 b.png>"}
 	messages := []string{"user: look", "user: result[read a.png + <a.png>] + result[" + ls + "] + result[read 图 + <图 b.png>]"}
-	for api, want := range map[string][]string{openai.API: chat, anthropic.API: messages} {
-		t.Run(api, func(t *testing.T) {
+	lifted := "user: Attached media from tool result: + a.png (call p1): + <a.png> + 图 b.png (call p3): + <图 b.png>"
+	responses := []string{"user: look", "result: read a.png + <a.png>", "result: " + ls, "result: read 图 + <图 b.png>"}
+	gemini := []string{"user: look", "user: result[read a.png] + result[" + ls + "] + result[read 图]", lifted}
+	gemini3 := []string{"user: look", "user: result[read a.png + <a.png>] + result[" + ls + "] + result[read 图 + <图 b.png>]"}
+	for ref, want := range map[string][]string{
+		openai.API + "/sees":           chat,
+		anthropic.API + "/sees":        messages,
+		anthropic.API + "/lifts":       {"user: look", "user: result[read a.png] + result[" + ls + "] + result[read 图] + " + strings.TrimPrefix(lifted, "user: ")},
+		openai.ResponsesAPI + "/sees":  responses,
+		openai.ResponsesAPI + "/lifts": {"user: look", "result: read a.png", "result: " + ls, "result: read 图", lifted},
+		google.API + "/sees":           gemini,
+		google.API + "/gemini-3-pro":   gemini3,
+	} {
+		t.Run(ref, func(t *testing.T) {
+			api, _, _ := strings.Cut(ref, "/")
 			g := newGallery(t, twoAtOnce)
-			s := g.start(api + "/sees")
+			s := g.start(ref)
 			g.say(s, "look")
 			g.want("at once", want)
 			path := s.Log().Path()
@@ -187,7 +248,7 @@ func TestPicturesOnTheWire(t *testing.T) {
 			if err := os.Remove(filepath.Join(g.project, "a.png")); err != nil { // what was read is a snapshot
 				t.Fatal(err)
 			}
-			g.reopen(path, api+"/sees", "say after reload")
+			g.reopen(path, ref, "say after reload")
 			g.want("reloaded", append(slices.Clone(want), "user: say after reload"))
 			g.reopen(path, api+"/blind", "say blind")
 			if strings.Contains(string(g.last().Body), `"image`) || strings.Contains(string(g.last().Body), "base64,") {
@@ -196,7 +257,7 @@ func TestPicturesOnTheWire(t *testing.T) {
 			if text := string(g.last().Body); !strings.Contains(text, "[image omitted: current model has no image input] a.png") || !strings.Contains(text, "图 b.png") {
 				t.Errorf("the model is not told: %s", text)
 			}
-			g.reopen(path, api+"/sees", "say again")
+			g.reopen(path, ref, "say again")
 			g.want("back", append(slices.Clone(want), "user: say after reload", "user: say blind", "user: say again"))
 		})
 	}
