@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/piweb-go/piweb/agent/tool"
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -49,6 +50,7 @@ func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []
 		sequential = sequential || batch[i].tool.Sequential()
 	}
 	l.runBatch(ctx, batch, sequential)
+	failpoint.Here("before-results")
 
 	payloads := make([]session.Payload, len(batch))
 	terminate = true

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
@@ -141,10 +142,12 @@ func (l *Loop) AcceptSaid(said Said) (Accepted, error) {
 	}
 	payloads = append(payloads, said.entry())
 	a.messages = append(a.messages, said.Said())
+	failpoint.Here("before-prompt")
 	ids, err := l.cfg.Transcript.Commit(payloads...)
 	if err != nil {
 		return Accepted{}, err
 	}
+	failpoint.Here("after-prompt")
 	a.ids = ids[len(ids)-len(a.messages):]
 	return a, nil
 }

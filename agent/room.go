@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -77,10 +78,12 @@ func (l *Loop) sumUp(ctx context.Context, why CompactionReason, instructions str
 	if err != nil {
 		return Compaction{}, "", err
 	}
+	failpoint.Here("before-compaction")
 	ids, err := l.cfg.Transcript.Commit(entry)
 	if err != nil {
 		return Compaction{}, "", &recordError{err}
 	}
+	failpoint.Here("after-compaction")
 	return done, ids[0], nil
 }
 

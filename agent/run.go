@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -118,9 +119,11 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	if err != nil {
 		return turned{}, err
 	}
+	failpoint.Here("before-receipt")
 	if err := l.recordReceipt(req); err != nil {
 		return turned{}, err
 	}
+	failpoint.Here("before-answer")
 	start := l.cfg.Now()
 	answer, failure := l.ask(ctx, req, start)
 	answer.DurationMs = l.cfg.Now().Sub(start).Milliseconds()
@@ -128,6 +131,7 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	if err != nil {
 		return turned{}, err
 	}
+	failpoint.Here("after-answer")
 	l.cfg.Emit(Event{Type: MessageEnd, Message: answer, EntryID: ids[0]})
 	t := turned{answer: answer, failure: failure, entries: ids}
 	if !t.failed() {
@@ -138,6 +142,7 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	if err != nil {
 		return turned{}, err
 	}
+	failpoint.Here("after-results")
 	t.entries = append(t.entries, ids...)
 	if ctx.Err() != nil && !t.failed() && len(results) > 0 {
 		// pi ends an aborted batch with an answer that says so.
@@ -148,6 +153,7 @@ func (r *run) turn(ctx context.Context, said Accepted) (turned, error) {
 	if err := l.cfg.Transcript.Sync(); err != nil {
 		return turned{}, err
 	}
+	failpoint.Here("after-sync")
 	l.cfg.Emit(Event{Type: TurnEnd, Message: answer, ToolResults: toldAll(results)})
 	t.more = len(results) > 0 && !t.failed() && !terminate && ctx.Err() == nil
 	return t, nil
@@ -195,9 +201,11 @@ func (r *run) retry(ctx context.Context, t turned) (bool, error) {
 		r.gaveUp("the run was stopped before the request was sent again")
 		return false, nil
 	}
+	failpoint.Here("before-edit")
 	if err := l.drop(t); err != nil {
 		return false, err
 	}
+	failpoint.Here("after-edit")
 	l.cfg.Emit(Event{Type: AgentStart})
 	return true, nil
 }

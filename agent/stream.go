@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/piweb-go/piweb/message"
@@ -17,14 +18,15 @@ type assembler struct {
 	msg    *message.Assistant
 	blocks map[int]int // a delta's index → place in msg.Content
 	args   map[int]*bytes.Buffer
-	open   int // place of the text or thinking block that grows, -1 for none
+	texts  map[int]*strings.Builder // of text and thinking, by place: an answer comes in many pieces
+	open   int                      // place of the text or thinking block that grows, -1 for none
 	stop   *Stop
 	emit   func(Event)
 }
 
 func newAssembler(info ModelInfo, thinking string, start time.Time, emit func(Event)) *assembler {
 	return &assembler{
-		info: info, blocks: map[int]int{}, args: map[int]*bytes.Buffer{}, open: -1, emit: emit,
+		info: info, blocks: map[int]int{}, args: map[int]*bytes.Buffer{}, texts: map[int]*strings.Builder{}, open: -1, emit: emit,
 		msg: &message.Assistant{API: info.API, Provider: info.Provider, Model: info.ID, ThinkingLevel: thinking,
 			StopReason: message.StopPending, Timestamp: start.UnixMilli(), Content: message.Content{}},
 	}
@@ -82,6 +84,7 @@ func (a *assembler) closeCalls() {
 }
 
 func (a *assembler) tellEnd(place int) {
+	a.settle(place)
 	whole := a.msg.Content[place]
 	a.update(Update{Type: wire(whole.Type) + "_end", ContentIndex: place, Block: &whole})
 }
@@ -123,18 +126,30 @@ func (a *assembler) grow(index int, typ, text, signature string) (place int) {
 		a.update(Update{Type: typ + "_start", ContentIndex: place})
 	}
 	b := &a.msg.Content[place]
-	if typ == message.TypeText {
-		b.Text += text
-	} else {
-		b.Thinking += text
-		if signature != "" {
-			b.ThinkingSignature = signature
-		}
+	if a.texts[place] == nil {
+		a.texts[place] = &strings.Builder{}
+	}
+	a.texts[place].WriteString(text)
+	if typ == message.TypeThinking && signature != "" {
+		b.ThinkingSignature = signature
 	}
 	if text != "" {
 		a.update(Update{Type: typ + "_delta", ContentIndex: place, Delta: text})
 	}
 	return place
+}
+
+// settle puts the text so far into its block.
+func (a *assembler) settle(place int) {
+	text, ok := a.texts[place]
+	if !ok {
+		return
+	}
+	if b := &a.msg.Content[place]; b.Type == message.TypeText {
+		b.Text = text.String()
+	} else {
+		b.Thinking = text.String()
+	}
 }
 
 func (a *assembler) growCall(d ToolCallDelta) {
@@ -189,6 +204,9 @@ func priced(u message.Usage, p Price) message.Usage {
 func (a *assembler) finish(ctx context.Context, err error) *message.Assistant {
 	a.closeBlock()
 	a.closeCalls()
+	for place := range a.texts {
+		a.settle(place) // one may have grown after its end was told
+	}
 	m := a.msg
 	switch {
 	case ctx.Err() != nil:

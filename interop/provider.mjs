@@ -3,6 +3,7 @@
 //
 // The last user message decides the answer:
 //   use NAME {json}    one call of the tool NAME; once its result is there, a text
+//   misbehave KIND     what a server must not do, each time: see `misdeeds`
 //   anything else      the text of `answerTo(message)`
 import { createServer } from "node:http";
 
@@ -38,6 +39,11 @@ export async function startProvider() {
       return response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"the body is not JSON"}}');
     }
     requests.push({ client: (request.headers.authorization ?? "").replace(/^Bearer /, ""), body });
+    const events = misdeed(body.messages ?? []);
+    if (events) {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      return response.end(events.map((data) => `data: ${data}\n\n`).join(""));
+    }
     const reply = decide(body.messages ?? [], requests.length);
     body.stream ? stream(response, body, reply) : whole(response, body, reply);
   };
@@ -89,6 +95,28 @@ function canonical(json) {
   } catch {
     return json;
   }
+}
+
+/** What a server must not do, as the raw events of an answer. */
+const misdeeds = {
+  cut: ['{"choices":[{"index":0,"delta":{"content":"half an ans"}}]}'],
+  json: ['{"choices":[{"index":0,'],
+  arguments: [
+    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"bad1","type":"function","function":{"name":"read","arguments":"{\\"path\\": nope"}}]}}]}',
+    '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}', "[DONE]",
+  ],
+  duplicate: [
+    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"same","type":"function","function":{"name":"ls","arguments":"{}"}},{"index":1,"id":"same","type":"function","function":{"name":"ls","arguments":"{}"}}]}}]}',
+    '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}', "[DONE]",
+  ],
+  silent: ['{"choices":[{"index":0,"delta":{"content":"no word of tokens"}}]}', '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', "[DONE]"],
+};
+
+/** The events of the misdeed that the last user message asks for, once a turn. */
+function misdeed(messages) {
+  const at = messages.findLastIndex((m) => m.role === "user");
+  const wanted = at < 0 ? null : textOf(messages[at]).match(/^misbehave (\S+)$/);
+  return wanted && !messages.slice(at + 1).some((m) => m.role === "tool") ? misdeeds[wanted[1]] : null;
 }
 
 function decide(messages, serial) {

@@ -52,6 +52,7 @@ var rooms = []room{
 	{"leaf", "internal/durable", "the one way to write: save, create, append, lock, sync", nil, []string{flock}},
 
 	{"leaf", "internal/ignore", "git's ignore rules, exactly", nil, []string{gitignore, doublestar}},
+	{"leaf", "internal/failpoint", "places where a test build can be killed", nil, nil},
 	{"leaf", "internal/watch", "fsnotify with coalescing, limits and fallback", nil, []string{fsnotify}},
 	{"leaf", "internal/signed", "signed, expiring references with rotating keys", []string{"internal/confine", "internal/durable"}, nil},
 	{"leaf", "internal/document", "text files as documents for a task: limits, UTF-8, blocks", []string{"internal/confine"}, nil},
@@ -80,7 +81,7 @@ var rooms = []room{
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
 
 	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "media", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
-	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"message", "media", "session", "toolselect", "policy", "agent/tool"}, nil},
+	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"internal/failpoint", "message", "media", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/compact", "summaries of long conversations and of branches that were left", []string{"message", "session", "agent"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
 	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"message", "agent", "agent/model"}, []string{gjson}},

@@ -1,0 +1,6 @@
+//go:build !failpoint
+
+package failpoint
+
+// Here is where the program may be killed.
+func Here(string) {}
