@@ -59,7 +59,10 @@ type LoadStep struct {
 	Left    []Left              `json:"left"` // files that were looked at and left out
 	Tools   []policy.ToolHash   `json:"tools"`
 	Missing []string            `json:"missing"` // allowed tools that this program does not have
-	Trust   string              `json:"trust"`
+	// Confined says that the file tools stay in the folder, and that bash is left
+	// out for it.
+	Confined bool   `json:"confined,omitempty"`
+	Trust    string `json:"trust"`
 	// Problems are what is wrong in the user's configuration files; what they
 	// would have said is left out.
 	Problems []string `json:"problems"`
@@ -235,7 +238,7 @@ func (r *Runtime) load(ctx context.Context, x *Explanation, p policy.Policy, fol
 			x.Load.Missing = append(x.Load.Missing, name)
 		}
 	}
-	x.Load.Trust = r.trust(folder.Path)
+	x.Load.Trust, x.Load.Confined = r.trust(folder.Path), r.host.confine
 	return l
 }
 

@@ -27,6 +27,7 @@ type host struct {
 	lookup     func(string) (string, bool)
 	sessionDir string
 	providers  model.Registry
+	confine    bool // file tools stay in the session's folder
 	locks      *tool.Locks
 	pictures   *media.Admitter
 	mover      *mover
@@ -41,7 +42,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions}
+	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions, confine: cfg.Confine}
 	if h.lookup == nil {
 		h.lookup = os.LookupEnv
 	}
@@ -97,9 +98,17 @@ func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
 	opts := tool.Options{Environ: withoutKeys(cfg.Models.KeyVariables()), ShellPath: set.ShellPath, ShellCommandPrefix: set.ShellCommandPrefix, Home: h.home, Locks: h.locks, Pictures: h.pictures}
 	var tools []agent.Tool
 	for _, name := range names {
-		if build, ok := tool.Lookup(name); ok {
-			tools = append(tools, build(opts))
+		build, ok := tool.Lookup(name)
+		if !ok {
+			continue
 		}
+		t := build(opts)
+		if h.confine {
+			if t, ok = tool.Confined(t, opts); !ok {
+				continue // it could reach outside
+			}
+		}
+		tools = append(tools, t)
 	}
 	return tools, nil
 }

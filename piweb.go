@@ -83,6 +83,9 @@ type Config struct {
 	// AskTimeout is how long such a call waits while nobody is there who could
 	// answer; 0 for two minutes.
 	AskTimeout time.Duration
+	// Confine keeps the file tools of every session to its working folder and
+	// leaves out bash, which cannot be kept to one.
+	Confine bool
 	// MaxTurns ends a prompt that goes on and on; 0 for no limit.
 	MaxTurns int
 	// Companions follow a session where it goes: copied by a fork, moved with it,

@@ -168,6 +168,9 @@ func (a *app) printLoad(l piweb.LoadStep, loads policy.Loads) {
 		tools = append(tools, t.Name)
 	}
 	a.line("tools", "%s", toolWords(tools))
+	if l.Confined {
+		a.line("confined", "file tools stay inside the folder; bash is left out, because it could leave it")
+	}
 	if len(l.Missing) > 0 {
 		a.line("missing", "%s: allowed, and not in this program yet", strings.Join(l.Missing, ", "))
 	}

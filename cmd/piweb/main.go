@@ -37,6 +37,7 @@ type app struct {
 	agentDir    string
 	sessionDir  string
 	externalize string
+	confine     bool
 	json        bool
 }
 
@@ -77,6 +78,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.agentDir, "agent-dir", "", "pi's agent directory (default $PI_CODING_AGENT_DIR, else ~/.pi/agent)")
 	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "speak JSON: results, events and errors")
+	root.PersistentFlags().BoolVar(&a.confine, "confine", false, "keep file tools inside the session's folder, and leave out bash, which cannot be kept there")
 	root.PersistentFlags().StringVar(&a.externalize, "externalize", "", "move large pictures out of session files: auto, on or off (default: what piweb.json says)")
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
@@ -95,7 +97,7 @@ func (a *app) runtime() (*piweb.Runtime, error) {
 }
 
 func (a *app) config() piweb.Config {
-	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle(), Externalize: config.Externalize(a.externalize)}
+	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle(), Externalize: config.Externalize(a.externalize), Confine: a.confine}
 }
 
 // providers are the wires that this program speaks.

@@ -80,7 +80,7 @@ var rooms = []room{
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
 	{"rule", "policy", "resolve, trail, receipt, verify", []string{"message", "session", "toolselect", "chatonly"}, []string{gjson}},
 
-	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"message", "media", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
+	{"engine", "agent/tool", "read, bash, edit, write, grep, find, ls", []string{"internal/confine", "message", "media", "internal/ignore"}, []string{xtext, xsys, jsonschema, goInternal, doublestar}},
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"internal/failpoint", "message", "media", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/compact", "summaries of long conversations and of branches that were left", []string{"message", "session", "agent"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},

@@ -161,6 +161,7 @@ function LoadsPart({ x }) {
       const on = !!x.decide.loads?.[k];
       return html`<li class=${on ? "on" : "off"}><${Icon} name=${on ? "check" : "dash"} /><span>${label}</span><span class="visually-hidden">${on ? "may load" : "is off"}</span></li>`;
     })}</ul>
+    ${x.load.confined && html`<p>Confined: file tools stay inside ${x.load.folder}; bash is left out, because it could leave it.</p>`}
     ${missing?.length > 0 && html`<p class="warn">Allowed, but not there: ${missing.join(", ")}</p>`}
     ${trust && html`<p class="faint">Folder ${trust}.</p>`}
   </section>`;

@@ -82,7 +82,7 @@
  * @typedef {object} Explanation The five steps: read, decide, load, ask, record.
  * @property {any} read
  * @property {{kind: Kind, source: {by: string, entry?: string}, tools: string[], loads: Record<string, boolean>, prompt: string, trail: {by: string, decided: boolean, text: string}[], error?: string}} decide
- * @property {{folder: string, warning?: string, error?: string, head: {sha256: string, bytes: number, text: string}, sources: {path: string, sha256: string}[], left: {path: string, reason: string}[], tools: {name: string}[], missing: string[], trust: string}} load
+ * @property {{folder: string, warning?: string, error?: string, head: {sha256: string, bytes: number, text: string}, sources: {path: string, sha256: string}[], left: {path: string, reason: string}[], tools: {name: string}[], missing: string[], trust: string, confined?: boolean}} load
  * @property {{sessionModel?: string, model?: string, notice?: string, error?: string, thinking?: string, system: boolean, messages: number, tools: string[]}} ask
  * @property {{receipts: Check[], history?: Moment[], next: string, edited: string[]}} record
  *
