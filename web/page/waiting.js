@@ -47,8 +47,8 @@ export function WaitingMessages({ session, onTakeBack }) {
     const text = await session.takeBack();
     if (text) onTakeBack(text);
   };
-  return html`<div class="strip waiting" role="status">
-    <ul class="grow">${lines.map((l, i) => html`<li key=${i}><span class="waiting-text" dir="auto">${l.text}</span> <span class="faint">${l.when}</span></li>`)}</ul>
+  return html`<div class="strip queued" role="status">
+    <ul class="grow">${lines.map((l, i) => html`<li key=${i}><span class="queued-text" dir="auto">${l.text}</span> <span class="faint">${l.when}</span></li>`)}</ul>
     <button type="button" onClick=${takeBack} title="Put them back into the box">Take back</button>
   </div>`;
 }
