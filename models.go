@@ -106,7 +106,7 @@ func (h *host) open(ctx context.Context, cfg *config.Config, ref string, want wr
 	if ref == offline.Provider || ref == OfflineModel {
 		info := offline.Models()[0]
 		m, err := h.providers.Open(model.Spec{Info: info})
-		return wrapper.Chosen{Model: m, Thinking: "off", Conduct: conduct(cfg.Settings, info)}, err
+		return wrapper.Chosen{Model: m, Thinking: "off", Conduct: h.conduct(cfg.Settings, info)}, err
 	}
 	found, err := cfg.Models.Find(ref)
 	if err != nil {
@@ -133,7 +133,7 @@ func (h *host) open(ctx context.Context, cfg *config.Config, ref string, want wr
 	if err != nil {
 		return wrapper.Chosen{}, err
 	}
-	return wrapper.Chosen{Model: m, Thinking: thinkingLevel(conn.Model, cfg, want), Conduct: conduct(cfg.Settings, m.Info())}, nil
+	return wrapper.Chosen{Model: m, Thinking: thinkingLevel(conn.Model, cfg, want), Conduct: h.conduct(cfg.Settings, m.Info())}, nil
 }
 
 // peek looks whether a model could be opened, as far as that is known without

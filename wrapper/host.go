@@ -6,6 +6,7 @@ import (
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/compact"
+	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/session"
@@ -52,6 +53,7 @@ type Conduct struct {
 	Retry              agent.Retry
 	Steering, FollowUp QueueMode
 	Compaction         compact.Settings
+	Picture            func(message.Block) int // tokens that an image block takes; nil counts a fixed number
 }
 
 // Resources are the texts that were read for a session.

@@ -32,7 +32,7 @@ func compactor(l Loadout, c Chosen) *compact.Compactor {
 			size += len(data)
 		}
 	}
-	return &compact.Compactor{Model: c.Model, Settings: c.Conduct.Compaction, Overhead: int64(size / 4)}
+	return &compact.Compactor{Model: c.Model, Settings: c.Conduct.Compaction, Overhead: int64(size / 4), Picture: c.Conduct.Picture}
 }
 
 // Compaction is a summary under way.

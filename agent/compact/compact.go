@@ -46,8 +46,7 @@ type Compactor struct {
 	Settings Settings
 	// Overhead is what every request carries beside its messages, in tokens.
 	Overhead int64
-	// Picture is how many tokens an image block takes; nil, or 0 for one whose size
-	// is not known, counts a fixed number.
+	// Picture is how many tokens an image block takes; nil counts a fixed number.
 	Picture func(message.Block) int
 	Now     func() time.Time // nil for time.Now
 }
@@ -163,12 +162,14 @@ func (c *Compactor) now() time.Time {
 func (c *Compactor) write(ctx context.Context, p plan, instructions string) (text string, usage message.Usage, err error) {
 	var parts []string
 	before := withoutFiles(p.before)
+	_, reserve, _ := c.limits()
+	room := c.room(reserve)
 	if len(p.history) > 0 {
 		ask := historyText
 		if before != "" {
 			ask = updateText
 		}
-		s, u, err := c.summary(ctx, p.history, before, ask, instructions)
+		s, u, err := c.summary(ctx, room, p.history, before, ask, instructions)
 		if err != nil {
 			return "", usage, err
 		}
@@ -177,7 +178,7 @@ func (c *Compactor) write(ctx context.Context, p plan, instructions string) (tex
 		parts = append(parts, before)
 	}
 	if len(p.prefix) > 0 {
-		s, u, err := c.summary(ctx, p.prefix, "", prefixText, instructions)
+		s, u, err := c.summary(ctx, room, p.prefix, "", prefixText, instructions)
 		if err != nil {
 			return "", usage, err
 		}
@@ -191,8 +192,7 @@ func (c *Compactor) write(ctx context.Context, p plan, instructions string) (tex
 
 // summary asks once for one text. A conversation that does not fit is shortened
 // and asked for again.
-func (c *Compactor) summary(ctx context.Context, msgs []message.Message, before, ask, instructions string) (string, message.Usage, error) {
-	room := c.room()
+func (c *Compactor) summary(ctx context.Context, room int, msgs []message.Message, before, ask, instructions string) (string, message.Usage, error) {
 	for try := 0; ; try++ {
 		var b strings.Builder
 		b.WriteString("<conversation>\n" + serialize(msgs, room) + "\n</conversation>\n\n")
@@ -226,10 +226,11 @@ var ErrEmpty = errors.New("the model gave no summary")
 // maxInstructions bounds what a user adds, in bytes.
 const maxInstructions = 16 << 10
 
-// room is how much of a conversation goes into one request, in bytes.
-func (c *Compactor) room() int {
+// room is how much of a conversation goes into one request, in bytes, where so
+// many tokens are kept for the answer.
+func (c *Compactor) room(reserve int64) int {
 	const unknown = 400_000
-	window, reserve, _ := c.limits()
+	window := int64(c.Model.Info().ContextWindow)
 	if window <= 0 {
 		return unknown
 	}
@@ -248,7 +249,7 @@ func (c *Compactor) Branch(ctx context.Context, msgs []message.Message, from ses
 	if len(told) == 0 {
 		return session.BranchSummary{}, agent.ErrNothingToCompact
 	}
-	text, usage, err := c.summary(ctx, told, "", branchText, instructions)
+	text, usage, err := c.summary(ctx, c.room(min(int64(c.Settings.Branch), int64(c.Model.Info().ContextWindow)/2)), told, "", branchText, instructions)
 	if err != nil {
 		return session.BranchSummary{}, fmt.Errorf("sum up the branch: %w", err)
 	}

@@ -386,7 +386,7 @@ func TestSummaryThatDoesNotFit(t *testing.T) {
 	if _, _, err := c.Compact(t.Context(), r.context(), agent.ByThreshold, ""); err != nil {
 		t.Fatal(err)
 	}
-	room := c.room()
+	room := c.room(16384)
 	for i, n := range sizes {
 		if n > room>>i+4000 {
 			t.Errorf("request %d has %d bytes, room is %d", i, n, room>>i)

@@ -1,15 +1,13 @@
 package compact
 
 import (
+	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
 
 // A token is about so many characters.
 const charsPerToken = 4
-
-// pictureTokens is what a picture counts where its size is not known.
-const pictureTokens = 1000
 
 // estimate is about how many tokens a message takes.
 func (c *Compactor) estimate(m message.Message) int64 {
@@ -46,11 +44,9 @@ func (c *Compactor) estimate(m message.Message) int64 {
 
 func (c *Compactor) picture(b message.Block) int {
 	if c.Picture != nil {
-		if n := c.Picture(b); n > 0 {
-			return n
-		}
+		return c.Picture(b)
 	}
-	return pictureTokens
+	return media.UnknownTokens
 }
 
 // Tokens is about how many tokens the next request of a context takes: what the
