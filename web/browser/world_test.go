@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 	"github.com/piweb-go/piweb/agent/model/offline"
@@ -72,6 +73,7 @@ func newWorldAt(t *testing.T, browser context.Context, home, script string) *wor
 func (w *world) runtime() *piweb.Runtime {
 	w.t.Helper()
 	rt, err := piweb.New(piweb.Config{Home: w.home, Lookup: func(string) (string, bool) { return "", false },
+		Gates:     agent.Gates{Owner: askSecrets},
 		Providers: model.Registry{openai.API: openai.New, offline.API: offline.New}})
 	if err != nil {
 		w.t.Fatal(err)

@@ -198,7 +198,7 @@ export function Composer({ session }) {
         <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
       </div>`}
       <${Questions} session=${session} />
-      <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => write(text.trim() ? `${back}\n\n${text}` : back)} />
+      <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => (write(text.trim() ? `${back}\n\n${text}` : back), area.current?.focus())} />
       <div class="compose-frame"><${Popover} completion=${completion} onPick=${pick} />
       <${Chips} of=${attached} />
       <form class=${`compose-box${reason ? " off" : ""}${over ? " over" : ""}`} onDragOver=${dragOver} onDragLeave=${() => setOver(false)} onDrop=${drop} onPaste=${paste} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
