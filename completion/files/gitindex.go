@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -245,6 +246,23 @@ type group struct {
 	flags []flags
 }
 
+// dir is the folder of a group.
+func (g *group) dir(at string) *dir {
+	path := at
+	if g.path != "" {
+		path = join(at, g.path)
+	}
+	d := newFolder(path, false)
+	d.names = string(g.names)
+	d.files = make([]file, 0, len(g.ends))
+	start := uint32(0)
+	for i, end := range g.ends {
+		d.add(d.names[start:end], g.flags[i], end)
+		start = end
+	}
+	return d
+}
+
 // read adds what an index tracks behind prefix; at is where the prefix lies below
 // the root.
 func (t *tracked) read(repo repository, root, prefix, at string, nesting int) error {
@@ -256,6 +274,7 @@ func (t *tracked) read(repo repository, root, prefix, at string, nesting int) er
 		return err
 	}
 	groups := map[string]*group{}
+	var order []*group
 	var last *group
 	var young newest
 	var inner []string
@@ -285,6 +304,7 @@ func (t *tracked) read(repo repository, root, prefix, at string, nesting int) er
 			if last = groups[string(folder)]; last == nil {
 				last = &group{path: string(folder)}
 				groups[last.path] = last
+				order = append(order, last)
 			}
 		}
 		last.names = append(last.names, name...)
@@ -298,20 +318,18 @@ func (t *tracked) read(repo repository, root, prefix, at string, nesting int) er
 		return err
 	}
 	t.keep(&young, at)
-	for folder, g := range groups {
-		path := join(at, folder)
-		if folder == "" {
-			path = at
-		}
-		d := newFolder(path, false)
-		d.names = string(g.names)
-		d.files = make([]file, 0, len(g.ends))
-		start := uint32(0)
-		for i, end := range g.ends {
-			d.add(d.names[start:end], g.flags[i], end)
-			start = end
-		}
-		t.dirs[path] = d
+	made := make([]*dir, len(order))
+	var builders sync.WaitGroup
+	for w := range runtime.GOMAXPROCS(0) {
+		builders.Go(func() {
+			for n := w; n < len(order); n += runtime.GOMAXPROCS(0) {
+				made[n] = order[n].dir(at)
+			}
+		})
+	}
+	builders.Wait()
+	for _, d := range made {
+		t.dirs[d.path] = d
 	}
 	for path := range t.dirs {
 		t.above(path)

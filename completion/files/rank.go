@@ -294,6 +294,9 @@ func join(folder, name string) string {
 // of no use: then 0 may come back too.
 func (s *scorer) rank(d *dir, parent, parentFold, name, folded string, p place, isFolder bool, points int, below key) key {
 	q := s.q
+	if q.advance(folded, p.k) < len(q.runes) {
+		return 0
+	}
 	depth, pathLen := int(d.depth), len(d.path)+1+len(name)
 	if isFolder {
 		depth, pathLen = int(d.depth)-1, len(d.path)
@@ -304,9 +307,6 @@ func (s *scorer) rank(d *dir, parent, parentFold, name, folded string, p place, 
 	}
 	if q.text == "" {
 		return makeKey(classPath, points, isFolder, nameLen, depth, pathLen)
-	}
-	if q.advance(folded, p.k) < len(q.runes) {
-		return 0
 	}
 	if q.accent != "" && !q.accented(join(parent, name)) {
 		return 0

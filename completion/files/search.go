@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // block is how many folders a goroutine takes at once, and how many are searched
@@ -37,7 +38,7 @@ func search(ctx context.Context, t *tree, q *query, limit int, points map[string
 	var mu sync.Mutex
 	lists := make([][]int32, blocks)
 	work := func() {
-		w := &worker{searching: run, scorer: newScorer(q)}
+		w := &worker{searching: run, scorer: newScorer(q), words: q.words()}
 		for {
 			b := int(run.next.Add(1)) - 1
 			if b >= blocks || ctx.Err() != nil {
@@ -129,16 +130,30 @@ func (s *scorer) folder(d *dir, points int, below key) key {
 type worker struct {
 	*searching
 	*scorer
-	best []hit // a heap with the worst on top
+	best  []hit // a heap with the worst on top
+	words key   // more than any name can have that does not begin with the query
+}
+
+// words is more than any key of a name that does not begin with the query; where
+// that is not known, more than any key.
+func (q *query) words() key {
+	if q.slash || q.name == "" || q.name[0] >= utf8.RuneSelf {
+		return ^key(0)
+	}
+	return bestKey(classWord, pointsCase)
 }
 
 // block searches some folders and says which of them a longer query may match.
 func (w *worker) block(from, to int) (live []int32) {
 	q := w.scorer.q
+	all := q.suffix[0]
 	for at := from; at < to; at++ {
 		n := int32(at)
 		if w.within != nil {
 			n = w.within[at]
+		}
+		if w.t.masks[n]&all != all {
+			continue
 		}
 		d := w.t.dirs[n]
 		k := q.reach(d.fold)
@@ -162,6 +177,9 @@ func (w *worker) block(from, to int) (live []int32) {
 			mask, below := d.files[i].mask, w.least()
 			if mask&need != need {
 				continue
+			}
+			if below > w.words && d.folds == nil && lowered[d.first(i)] != q.name[0] {
+				continue // only what begins with the query is good enough
 			}
 			if bound := q.bound(p, mask, 0); bound == 0 || bound < below {
 				continue

@@ -15,6 +15,7 @@ type dir struct {
 	folds  []string // names as they are searched where they are not ASCII, "" where they are; nil where all are
 	union  uint64   // of the masks of the files
 	mask   uint64   // of the last part of the path
+	whole  uint64   // of the path
 	depth  uint16   // of the files: 1 at the root
 	closed bool     // only tracked files are offered here
 }
@@ -40,6 +41,14 @@ func (d *dir) name(i int) string {
 		start = d.files[i-1].end
 	}
 	return d.names[start:d.files[i].end]
+}
+
+// first is the first byte of a name.
+func (d *dir) first(i int) byte {
+	if i == 0 {
+		return d.names[0]
+	}
+	return d.names[d.files[i-1].end]
 }
 
 // pathOf is the path of a file below the root.
@@ -118,6 +127,7 @@ func newFolder(path string, closed bool) *dir {
 			d.fold = folded
 		}
 		d.mask = maskOf(d.base())
+		d.whole = maskOf(path)
 	}
 	return d
 }
@@ -163,7 +173,8 @@ func lowerInto(buf []byte, s string) string {
 
 // tree is what is known at one moment. It never changes.
 type tree struct {
-	dirs  []*dir // sorted by path
+	dirs  []*dir   // sorted by path
+	masks []uint64 // of all that a path in each of them can have, side by side
 	files int
 }
 
@@ -176,16 +187,20 @@ func newTree(dirs map[string]*dir) *tree {
 		t.files += len(d.files)
 	}
 	slices.SortFunc(t.dirs, func(a, b *dir) int { return strings.Compare(a.path, b.path) })
+	t.masks = make([]uint64, len(t.dirs))
+	for i, d := range t.dirs {
+		t.masks[i] = d.whole | d.union
+	}
 	return t
 }
 
 // with is the tree with other values of folders that it has.
 func (t *tree) with(changed []*dir) *tree {
-	next := &tree{dirs: slices.Clone(t.dirs), files: t.files}
+	next := &tree{dirs: slices.Clone(t.dirs), masks: slices.Clone(t.masks), files: t.files}
 	for _, d := range changed {
 		if i, ok := next.dir(d.path); ok {
 			next.files += len(d.files) - len(next.dirs[i].files)
-			next.dirs[i] = d
+			next.dirs[i], next.masks[i] = d, d.whole|d.union
 		}
 	}
 	return next
