@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -36,7 +35,7 @@ type Named struct {
 // in its normal form or in the kind of its blanks is taken.
 //
 // The answer is true when it is given. Whoever reads the file later opens it by
-// Real through the root, which no link leads out of.
+// Real with [confine.Root.OpenPlain], which follows no link at all.
 func Gate(root *confine.Root, id string, lines completion.Lines) (Named, error) {
 	n, err := judge(root, id)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +82,6 @@ func judge(root *confine.Root, id string) (Named, error) {
 }
 
 func refuse(id string, err error) error { return fmt.Errorf("%q %w", id, err) }
-
-func sameFile(a, b fs.FileInfo) bool { return os.SameFile(a, b) }
 
 // InGit says that a path leads into a folder that is git's own.
 func InGit(path string) bool {

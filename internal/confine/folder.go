@@ -64,3 +64,84 @@ func (r *Root) OpenFolder(rel string, plain bool) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// OpenPlain opens the regular file at rel, a path without links such as Resolve
+// gives: no part of it may be a link, not even one that is put there while it is
+// opened. So what rel says of the folders that the file lies in is true of the file.
+// A path that is none such, or is changed meanwhile, matches ErrOutside.
+func (r *Root) OpenPlain(rel string) (*os.File, fs.FileInfo, error) {
+	parts := components(rel)
+	at, info, err := r.dir, fs.FileInfo(nil), error(ErrName)
+	var f *os.File
+	for i, name := range parts {
+		if name == "." || name == ".." {
+			err = ErrName
+			break
+		}
+		if i == len(parts)-1 {
+			f, info, err = plainFileIn(at, name)
+			break
+		}
+		var next *os.Root
+		next, err = plainFolderIn(at, name)
+		if at != r.dir {
+			at.Close()
+		}
+		if at = next; err != nil {
+			break
+		}
+	}
+	if at != nil && at != r.dir {
+		at.Close()
+	}
+	if err != nil && !errors.Is(err, ErrNotRegular) {
+		err = refusal(err)
+	}
+	if err != nil {
+		return nil, nil, r.fail("open", rel, err)
+	}
+	return f, info, nil
+}
+
+// plainFolderIn opens a folder of another one. Once it is open nothing that is done
+// to its name matters.
+func plainFolderIn(in *os.Root, name string) (*os.Root, error) {
+	next, err := in.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := next.Stat(".")
+	if err == nil {
+		err = isAt(in, name, opened)
+	}
+	if err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+func plainFileIn(in *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	f, err := in.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := regular(f)
+	if err != nil {
+		return nil, nil, err // f is closed
+	}
+	if err := isAt(in, name, info); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// isAt says that what was opened lies at a name itself and not behind a link.
+func isAt(in *os.Root, name string, opened fs.FileInfo) error {
+	there, err := in.Lstat(name)
+	if err == nil && !os.SameFile(opened, there) {
+		return ErrOutside
+	}
+	return err
+}

@@ -59,3 +59,30 @@ func TestOpenFolder(t *testing.T) {
 		}
 	}
 }
+
+func TestOpenPlain(t *testing.T) {
+	root, outside := tree(t)
+	link(t, "a", filepath.Join(root, "in"))
+	link(t, "top.txt", filepath.Join(root, "file"))
+	link(t, filepath.Join(outside, "secret.txt"), filepath.Join(root, "out"))
+	r, err := OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for name, want := range map[string]error{
+		"top.txt": nil, "a/b/f.txt": nil, "in/b/f.txt": ErrOutside, "file": ErrOutside, "out": ErrOutside, "a": ErrNotRegular, "a/no": fs.ErrNotExist, "no/x": fs.ErrNotExist,
+		"a/../top.txt": ErrOutside, "": ErrOutside, ".": ErrOutside, "../secret.txt": ErrOutside,
+	} {
+		f, info, err := r.OpenPlain(name)
+		if err == nil {
+			if !info.Mode().IsRegular() {
+				t.Errorf("%s: %v", name, info.Mode())
+			}
+			f.Close()
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", name, err, want)
+		}
+	}
+}

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -120,23 +119,9 @@ func locate(root *confine.Root, name string) (rel string, err error) {
 	return rel, nil
 }
 
-// maxTries is how often a file is read that somebody replaces meanwhile.
-const maxTries = 4
-
 // read reads a located file, at most limit bytes.
 func read(root *confine.Root, name, rel string, limit int64) (doc Document, size int64, err error) {
-	var data []byte
-	for try := 0; ; try++ {
-		var same bool
-		data, same, err = readOnce(root, rel, limit)
-		if err != nil || same {
-			break
-		}
-		if try == maxTries {
-			err = fs.ErrNotExist
-			break
-		}
-	}
+	data, err := readPlain(root, rel, limit)
 	switch {
 	case errors.Is(err, confine.ErrTooBig):
 		return doc, 0, err
@@ -156,26 +141,15 @@ func read(root *confine.Root, name, rel string, limit int64) (doc Document, size
 	return Document{Path: filepath.ToSlash(rel), Content: string(text)}, int64(len(data)), nil
 }
 
-// readOnce reads a file, and says whether it is the one that lies at the path: a
-// link that was put on the way may have led elsewhere in the folder.
-func readOnce(root *confine.Root, rel string, limit int64) (data []byte, same bool, err error) {
-	f, err := root.Open(rel)
+// readPlain reads the file that lies at a path itself, so that the path is true: a
+// link that was put on the way since may lead elsewhere in the folder.
+func readPlain(root *confine.Root, rel string, limit int64) ([]byte, error) {
+	f, _, err := root.OpenPlain(rel)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer f.Close()
-	opened, err := f.Stat()
-	if err != nil {
-		return nil, false, err
-	}
-	if data, err = confine.ReadOpen(f, limit); err != nil {
-		return nil, false, err
-	}
-	at, there, err := root.Resolve(rel)
-	if err != nil {
-		return nil, false, nil // it is gone, or leads away now
-	}
-	return data, at == rel && os.SameFile(opened, there), nil
+	return confine.ReadOpen(f, limit)
 }
 
 // Lines is the part of a document between two lines, both in it and counted from
