@@ -393,3 +393,79 @@ func TestQueueThatCannotBeRecorded(t *testing.T) {
 		t.Errorf("error %v, returned %d times", err, q.returned)
 	}
 }
+
+// TestAbortAnywhere stops a run at every one of its events. Whatever the moment,
+// each call has its result, the run says that it was aborted, and the next request
+// is one that every provider takes.
+func TestAbortAnywhere(t *testing.T) {
+	build := func(stop int) (*bench, context.Context) {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		m := &played{answers: [][]Delta{
+			{TextDelta{0, "I look"}, call(1, "c1", "read", `{"n":1}`), call(2, "c2", "ls", `{"n":2}`), Stop{Reason: message.StopToolUse}},
+			say("done"), say("next"), say("next"),
+		}}
+		b := newBench(t, m, func(c *Config) {
+			emit, n := c.Emit, 0
+			c.Emit = func(e Event) {
+				emit(e)
+				if n++; n == stop {
+					cancel()
+				}
+			}
+		}, echo("read"), echo("ls"))
+		return b, ctx
+	}
+	whole, ctx := build(0)
+	if err := whole.prompt(t, ctx, "go"); err != nil {
+		t.Fatal(err)
+	}
+	for stop := 1; stop <= len(whole.events)-2; stop++ { // the last two are the end
+		b, ctx := build(stop)
+		if err := b.prompt(t, ctx, "go"); err != nil {
+			t.Fatalf("stopped at event %d: %v", stop, err)
+		}
+		names, file := b.names(), strings.Join(b.file(t), "\n")
+		at := names[stop-1]
+		if last := names[len(names)-1]; last != "agent_settled aborted=true" {
+			t.Errorf("stopped at %s: the last event is %s", at, last)
+		}
+		if strings.Contains(file, "assistant toolUse") && strings.Count(file, "toolResult") != 2 {
+			t.Errorf("stopped at %s: calls without result\n%s", at, file)
+		}
+		req, err := b.Request(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := map[string]bool{}
+		for _, m := range req.Messages {
+			switch m := m.(type) {
+			case *message.Assistant:
+				for _, c := range m.Content.ToolCalls() {
+					open[c.ID] = true
+				}
+			case *message.ToolResult:
+				if !open[m.ToolCallID] {
+					t.Errorf("stopped at %s: a result without call", at)
+				}
+				delete(open, m.ToolCallID)
+			}
+		}
+		if len(open) > 0 {
+			t.Errorf("stopped at %s: calls without result in the request", at)
+		}
+		if err := b.prompt(t, t.Context(), "and now"); err != nil || !strings.HasSuffix(strings.Join(b.file(t), "\n"), "assistant stop "+lastText(b)) {
+			t.Errorf("stopped at %s: the next prompt: %v\n%s", at, err, strings.Join(b.file(t), "\n"))
+		}
+	}
+}
+
+// lastText is what the model said last.
+func lastText(b *bench) string {
+	for _, e := range slices.Backward(b.events) {
+		if a, ok := e.Message.(*message.Assistant); ok && e.Type == MessageEnd {
+			return a.Content.PlainText()
+		}
+	}
+	return ""
+}

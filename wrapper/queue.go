@@ -209,7 +209,7 @@ func (s *Session) tryEnqueue(ctx context.Context, l line, in Input, said **agent
 	} else if !s.queue.isOpen() {
 		return nil, false, nil
 	}
-	if instructions, ok := compactCommand(in.Text); ok && *said == nil {
+	if instructions, ok := compactCommand(in); ok && *said == nil {
 		if !idle {
 			return nil, false, fmt.Errorf("%w: /%s has to wait until the running prompt has ended, or until it is stopped", ErrRunning, compactName)
 		}

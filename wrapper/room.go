@@ -19,9 +19,9 @@ import (
 const compactName = "compact"
 
 // compactCommand reads "/compact [what matters]".
-func compactCommand(text string) (instructions string, ok bool) {
-	name, args, ok := resource.Slash(text)
-	return strings.TrimSpace(args), ok && name == compactName
+func compactCommand(in Input) (instructions string, ok bool) {
+	name, args, ok := resource.Slash(in.Text)
+	return strings.TrimSpace(args), ok && name == compactName && !in.Verbatim
 }
 
 // compactor sums up for an engine.

@@ -101,6 +101,21 @@ func TestCompactByHand(t *testing.T) {
 	}
 }
 
+// TestVerbatimIsNoCommand: what is not typed by a person is sent as it is.
+func TestVerbatimIsNoCommand(t *testing.T) {
+	s := opened(t, registry(t, &summing{talk: &talker{}}, Options{}), file(t, t.TempDir()), OpenOptions{})
+	turn, err := s.Prompt(t.Context(), Input{Text: "/compact all of it", Verbatim: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := turn.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, s); got[len(got)-1] != "/compact all of it" {
+		t.Errorf("context %v", got)
+	}
+}
+
 func TestCompactionCanBeStopped(t *testing.T) {
 	h := &summing{talk: &talker{gate: make(chan struct{})}}
 	r := registry(t, h, Options{})

@@ -256,7 +256,7 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	if instructions, ok := compactCommand(in.Text); ok {
+	if instructions, ok := compactCommand(in); ok {
 		return s.compact(instructions).Turn, nil
 	}
 	said, send, err := s.compose(ctx, in)
