@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -18,6 +19,8 @@ type Usage struct {
 	Counts Counts        `json:"counts"`
 	Models []ModelUsage  `json:"models"`  // in the order of their first answer
 	Lines  []UsageLine   `json:"entries"` // what used anything, in the order of the file
+	// Damaged counts entries that cannot be read, and so do not count.
+	Damaged int `json:"damagedEntries,omitempty"`
 }
 
 // Counts are numbers of messages, on all branches.
@@ -69,6 +72,10 @@ func (s *Session) Usage() (Usage, error) {
 			}
 		}
 		raw, err := s.Raw(e)
+		if errors.Is(err, ErrDamaged) {
+			u.Damaged++
+			continue
+		}
 		if err != nil {
 			return Usage{}, err
 		}

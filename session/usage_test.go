@@ -109,3 +109,25 @@ func TestUsageOfOddFiles(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestUsageOfADamagedEntry: what cannot be read is counted and does not hide the
+// rest.
+func TestUsageOfADamagedEntry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	text := `{"type":"session","version":3,"id":"aaa","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/tmp"}
+{"type":"message","id":"m1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","usage":{"input":5}}}
+{"type":"message","id":"m2","parentId":"m1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"a \x"}],"usage":{"input":7}}}
+{"type":"message","id":"m3","parentId":"m2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","usage":{"input":11}}}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if u, err := s.Usage(); err != nil || u.Total.Input != 16 || u.Damaged != 1 {
+		t.Errorf("%+v, %d damaged, %v", u.Total, u.Damaged, err)
+	}
+}

@@ -61,11 +61,14 @@ func (a *app) usage(_ *cobra.Command, rt *piweb.Runtime, args []string) error {
 		a.printf(", %d answers that broke off", u.Counts.Failed)
 	}
 	a.printf("\n")
+	if u.Damaged > 0 {
+		a.notef("note: damaged entries, which do not count: %d\n", u.Damaged)
+	}
 	return nil
 }
 
 func (a *app) compactCommand() *cobra.Command {
-	var model string
+	var model, folder string
 	cmd := &cobra.Command{
 		Use: "compact ID|FILE [WHAT MATTERS]", Short: "Sum up the beginning of a session to make room",
 		Args: cobra.MinimumNArgs(1),
@@ -77,7 +80,7 @@ func (a *app) compactCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := rt.Open(cmd.Context(), path, piweb.OpenOptions{Model: model})
+			s, err := rt.Open(cmd.Context(), path, piweb.OpenOptions{Model: model, CWD: folder})
 			if err != nil {
 				return err
 			}
@@ -99,6 +102,7 @@ func (a *app) compactCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSessions,
 	}
 	cmd.Flags().StringVar(&model, "model", "", "the model that sums up, and answers from then on, as PROVIDER/ID or ID")
+	cmd.Flags().StringVar(&folder, "cwd", "", "working folder of a session whose own is gone")
 	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
 	return cmd
 }
