@@ -3,6 +3,7 @@ package piweb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/piweb-go/piweb/blob"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/media"
+	"github.com/piweb-go/piweb/message"
 )
 
 // maxBlob bounds what is read of one blob for a request, in bytes. Pictures that
@@ -131,4 +133,26 @@ func hasRefs(path string) bool {
 		copy(buf, buf[kept+n-tail:kept+n])
 		kept = tail
 	}
+}
+
+// PictureData is the file of a picture of a session: of a block that holds it, or
+// that refers to a blob.
+func (r *Runtime) PictureData(ctx context.Context, sessionFile string, b message.Block) ([]byte, error) {
+	if media.IsRef(b.Data) {
+		return r.host.opener(sessionFile)(ctx, b.Data)
+	}
+	data, ok := media.Decode(b.Data)
+	if !ok || len(data) == 0 {
+		return nil, errors.New("there is no picture")
+	}
+	return data, nil
+}
+
+// Thumb makes a small picture of one that may be shown.
+func (r *Runtime) Thumb(ctx context.Context, data []byte) (media.Thumb, error) {
+	p, err := r.host.pictures.Admit(ctx, data)
+	if err != nil {
+		return media.Thumb{}, err
+	}
+	return r.host.pictures.Thumb(ctx, p)
 }

@@ -53,8 +53,9 @@ type mark struct {
 // feed follows one session and lets readers follow it. The log holds the frames
 // of the running turn, and older ones only until every reader has them.
 type feed struct {
-	logger *slog.Logger
-	limit  int // bytes that the log may hold
+	logger  *slog.Logger
+	gallery *gallery
+	limit   int // bytes that the log may hold
 
 	mu      sync.Mutex
 	tr      *wire.Translator

@@ -117,6 +117,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if name, ref, ok := picturePath(r); ok {
+		s.openPicture(w, r, name, ref)
+		return
+	}
 	if p := foreign(r, api); p != nil {
 		s.fail(w, r, p)
 		return

@@ -140,9 +140,10 @@ func (f *feed) idle() bool {
 
 // feeds are the feeds of a server, by the real path of the session's file.
 type feeds struct {
-	logger *slog.Logger
-	now    func() time.Time
-	limit  int
+	logger  *slog.Logger
+	now     func() time.Time
+	limit   int
+	gallery *gallery // nil signs no addresses
 
 	mu     sync.Mutex
 	all    map[string]*feed
@@ -199,8 +200,8 @@ func (fs *feeds) get(key string) *feed {
 		}
 	}
 	first := max(fs.now().Sub(idEpoch).Milliseconds()*idsPerMilli, fs.high, stride) / stride * stride
-	f := &feed{logger: fs.logger, limit: fs.limit, nextID: first + stride, wake: make(chan struct{}), readers: map[*reader]struct{}{}}
-	f.tr = wire.NewTranslator(wire.Options{Now: fs.now, Policy: f.policy})
+	f := &feed{logger: fs.logger, gallery: fs.gallery, limit: fs.limit, nextID: first + stride, wake: make(chan struct{}), readers: map[*reader]struct{}{}}
+	f.tr = wire.NewTranslator(wire.Options{Now: fs.now, Policy: f.policy, Result: f.pictureURL})
 	fs.all[key] = f
 	return f
 }

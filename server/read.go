@@ -43,7 +43,7 @@ func (s *Server) reading(r *http.Request, name string, do func(t *target, log *s
 // getMessages gives the conversation as its leaf has it, each message with the
 // entry that holds it. What the system was told is left out.
 func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	return s.reading(r, args["id"], func(_ *target, log *session.Session) error {
+	return s.reading(r, args["id"], func(t *target, log *session.Session) error {
 		c, err := log.Context()
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, args map[st
 			if m.Role() == message.RoleSystem {
 				continue
 			}
-			data, err := withEntry(show.message(m), c.Sources[i])
+			data, err := withEntry(show.message(s.gallery.pictured(t.wireID, c.Sources[i], m)), c.Sources[i])
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,8 @@ import (
 	"github.com/piweb-go/piweb/completion"
 	"github.com/piweb-go/piweb/completion/files"
 	"github.com/piweb-go/piweb/config"
+	"github.com/piweb-go/piweb/media"
+	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/server/wire"
 	"github.com/piweb-go/piweb/session/catalog"
@@ -40,6 +42,11 @@ type Runtime interface {
 	CompletionScope(path string, live *piweb.Session) (completion.Scope, error)
 	// Preview is the beginning of a file that a message may name.
 	Preview(s completion.Scope, id string) (files.Preview, error)
+	// PictureData is the file of a picture that a block of a session's file holds or
+	// refers to.
+	PictureData(ctx context.Context, sessionFile string, b message.Block) ([]byte, error)
+	// Thumb makes a small picture.
+	Thumb(ctx context.Context, data []byte) (media.Thumb, error)
 	// Attachments is the store of attachments, or nil where they are off.
 	Attachments() (*attachment.Store, error)
 	// Decide resolves the policy of a file and loads nothing.

@@ -67,6 +67,7 @@ type Server struct {
 	log      *slog.Logger
 	cookie   string // the secret of signed-in browsers
 	feeds    *feeds
+	gallery  *gallery
 	index    *index
 	stores   stores
 	page     *page
@@ -101,6 +102,10 @@ func New(cfg Config) (*Server, error) {
 	defaultTo(&cfg.MaxStreams, 256)
 	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, cookie: rand.Text() + rand.Text()}
 	s.feeds = newFeeds(cfg.Log, cfg.Now, cfg.FeedBytes)
+	if s.gallery, err = newGallery(rand.Text()+rand.Text(), cfg.Now); err != nil {
+		return nil, err
+	}
+	s.feeds.gallery = s.gallery
 	s.index = newIndex(func() *catalog.Catalogue { return cfg.Runtime.Catalogue(cwd) })
 	s.page = newPage(cfg.Page, cfg.InlineStyles)
 	s.addRoutes()

@@ -136,7 +136,7 @@ var rooms = []room{
 			"wrapper",
 		}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
-	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
+	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper"}, []string{cobra}},
 

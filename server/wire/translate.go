@@ -14,6 +14,8 @@ import (
 // Options are what a translator cannot know from events.
 type Options struct {
 	Now func() time.Time // nil for time.Now; the start of a turn is told
+	// Result, if not nil, may add to what a client is told of a finished call.
+	Result func(*agent.EventResult) *agent.EventResult
 	// Policy is asked after a change of the policy. nil tells of none.
 	Policy func() Policy
 }
@@ -213,7 +215,11 @@ func (t *Translator) tell(e wrapper.Event) []Frame {
 			return []Frame{{Chunk: &Chunk{Type: ToolOutputError, ToolCallID: e.ToolCallID, ErrorText: toolError(e.Result)}}}
 		}
 		fine := false
-		return []Frame{{Chunk: &Chunk{Type: ToolOutput, ToolCallID: e.ToolCallID, Output: e.Result, IsError: &fine}}}
+		result := e.Result
+		if t.opts.Result != nil {
+			result = t.opts.Result(result)
+		}
+		return []Frame{{Chunk: &Chunk{Type: ToolOutput, ToolCallID: e.ToolCallID, Output: result, IsError: &fine}}}
 	}
 	return nil
 }

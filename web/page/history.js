@@ -22,6 +22,20 @@ export function textOf(content) {
     .join("\n");
 }
 
+/** An address of a picture on this server, or "". @param {any} url */
+const ownAddress = (url) => (typeof url === "string" && url.startsWith("/api/pictures/") ? url : "");
+
+/**
+ * The small picture that comes with the end of a call.
+ * @param {any} details
+ * @returns {Picture[]}
+ */
+export function previewOf(details) {
+  const p = details?.preview;
+  const ok = p && typeof p.data_uri === "string" && /^data:image\/(png|jpeg|webp);base64,/.test(p.data_uri);
+  return ok ? [{ src: p.data_uri, whole: ownAddress(p.url) || undefined, label: String(p.mime ?? "picture") }] : [];
+}
+
 /**
  * @param {any} content
  * @returns {Picture[]}
@@ -31,8 +45,11 @@ export function picturesOf(content) {
     .filter((b) => b.type === "image" && !b.attachmentId)
     .map((b) => {
       const mime = String(b.mimeType ?? "");
-      const ok = shown.test(mime) && typeof b.data === "string" && !b.data.startsWith("blob:");
-      return { src: ok ? `data:${mime};base64,${b.data}` : "", label: String(b.name ?? mime ?? "picture") };
+      const label = String(b.name ?? mime ?? "picture");
+      const whole = ownAddress(b.url);
+      if (whole) return { src: ownAddress(b.thumbUrl) || whole, whole, label };
+      const ok = shown.test(mime) && typeof b.data === "string" && b.data !== "" && !b.data.startsWith("blob:");
+      return { src: ok ? `data:${mime};base64,${b.data}` : "", label };
     });
 }
 

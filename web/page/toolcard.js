@@ -32,12 +32,23 @@ export function summary(p) {
     case "find":
       return [str(a.pattern), path && `in ${path}`].filter(Boolean).join(" ");
     case "read":
-      return path + (a.offset ? ` from line ${a.offset}` : "");
+      return path + (sizeOf(p.output) ?? (a.offset ? ` from line ${a.offset}` : ""));
   }
   const best = str(a.command) || path || str(a.description) || str(a.query) || str(a.url);
   if (best) return oneLine(best, 160);
   const first = Object.values(a).find((v) => typeof v === "string" && v);
   return first ? oneLine(String(first), 160) : Object.keys(a).length ? oneLine(JSON.stringify(a), 160) : "";
+}
+
+/** What a result of reading a picture says of it. @param {string | undefined} output */
+function sizeOf(output) {
+  if (!output?.startsWith('{"content":') || !output.includes('"media_type":"image"')) return undefined;
+  try {
+    const o = JSON.parse(output);
+    return o.media_type !== "image" ? undefined : o.width && o.height ? ` (image, ${o.width}×${o.height})` : " (image)";
+  } catch {
+    return undefined;
+  }
 }
 
 /** The arguments as people would write them. @param {{part: ToolPart}} props */
@@ -129,7 +140,10 @@ export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
 
 /** @param {{picture: import("./types.js").Picture}} props */
 export function PictureView({ picture }) {
+  const img = html`<img class="picture" src=${picture.src} alt=${picture.label} loading="lazy" />`;
   return picture.src
-    ? html`<img class="picture" src=${picture.src} alt=${picture.label} loading="lazy" />`
+    ? picture.whole
+      ? html`<a class="picture-link" href=${picture.whole} target="_blank" rel="noopener" title="Open the whole picture">${img}</a>`
+      : img
     : html`<p class="faint">A picture that cannot be shown here (${picture.label}).</p>`;
 }

@@ -1,7 +1,7 @@
 // The running turn: stream chunks, folded into rows. Pure, apart from the clock
 // that is handed in.
 
-import { outputOf, picturesOf, textOf } from "./history.js";
+import { previewOf, outputOf, picturesOf, textOf } from "./history.js";
 
 /** @import {AssistantRow, Part, ToolPart} from "./types.js" */
 
@@ -121,6 +121,13 @@ function grow(turn, type, id, delta, now) {
 /** @param {ToolPart} p @param {number} now */
 const took = (p, now) => (p.startedAt && now ? Math.max(0, now - p.startedAt) : undefined);
 
+/** The pictures of a result; those that came without their data, by the small one. @param {any} content @param {any} details */
+function shownPictures(content, details) {
+  const all = picturesOf(content);
+  const small = previewOf(details);
+  return small.length ? [...small, ...all.slice(1)] : all;
+}
+
 /** @param {ToolPart} p @param {any} chunk @param {number} now @returns {ToolPart} */
 function output(p, chunk, now) {
   const out = chunk.output;
@@ -129,7 +136,7 @@ function output(p, chunk, now) {
   let text = textOf(content);
   if (!text && content === undefined && out !== undefined) text = JSON.stringify(out, null, 2);
   if (chunk.preliminary) return { ...p, output: text, preliminary: true };
-  return { ...p, state: chunk.isError ? "error" : "done", error: chunk.isError ? text : undefined, output: text, images: picturesOf(content), files: outputOf(out?.details), preliminary: false, durationMs: took(p, now) };
+  return { ...p, state: chunk.isError ? "error" : "done", error: chunk.isError ? text : undefined, output: text, images: shownPictures(content, out?.details), files: outputOf(out?.details), preliminary: false, durationMs: took(p, now) };
 }
 
 /** Clocks of one machine, read by two goroutines. */

@@ -116,6 +116,7 @@
  *
  * @typedef {object} Picture
  * @property {string} src
+ * @property {string} [whole] address of the whole picture, where src is a small one
  * @property {string} label
  *
  * @typedef {object} AttachedFile
