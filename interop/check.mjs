@@ -14,11 +14,12 @@ import chatOnly from "./cases/chat-only.mjs";
 import fork from "./cases/fork.mjs";
 import loop from "./cases/loop.mjs";
 import fresh from "./cases/new.mjs";
+import pictures from "./cases/pictures.mjs";
 import relay from "./cases/relay.mjs";
 import shapes from "./cases/shapes.mjs";
 import tools from "./cases/tools.mjs";
 
-const CASES = { new: fresh, relay, tools, "chat-only": chatOnly, shapes, fork, loop };
+const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, shapes, fork, loop };
 
 const { values, positionals } = parseArgs({
   options: { pi: { type: "string" }, piweb: { type: "string" }, tmp: { type: "string" } },
