@@ -47,7 +47,9 @@ type shownBlock struct{ Type, MimeType, Data, URL, ThumbURL string }
 
 func shownBlocks(t *testing.T, body []byte) (out []shownBlock) {
 	t.Helper()
-	var h struct{ Messages []struct{ Content []shownBlock } }
+	var h struct {
+		Messages []struct{ Content []shownBlock }
+	}
 	if err := json.Unmarshal(body, &h); err != nil {
 		t.Fatal(err)
 	}
