@@ -19,9 +19,7 @@ func (d Delivery) Valid() bool { return d == "" || d == Native || d == Lift || d
 // configured (picture specification 1.12).
 func DeliveryFor(api, model string) Delivery {
 	switch {
-	case strings.HasPrefix(api, "anthropic"), strings.HasPrefix(api, "bedrock"):
-		return Native
-	case strings.Contains(api, "responses"):
+	case strings.HasPrefix(api, "anthropic"), strings.HasPrefix(api, "bedrock"), strings.Contains(api, "responses"), api == "offline":
 		return Native
 	case strings.HasPrefix(api, "google"):
 		if geminiGeneration(model) >= 3 {

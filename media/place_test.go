@@ -483,7 +483,7 @@ func TestDelivery(t *testing.T) {
 		{"google-generative-ai", "gemini-2.5-pro", media.Lift},
 		{"google-generative-ai", "gemini-3-flash", media.Native},
 		{"google-vertex", "gemini-10-x", media.Native},
-		{"offline", "echo", media.Lift},
+		{"offline", "echo", media.Native},
 	} {
 		if got := media.DeliveryFor(c.api, c.model); got != c.want {
 			t.Errorf("%s %s: %s", c.api, c.model, got)

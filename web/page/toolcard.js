@@ -40,16 +40,25 @@ export function summary(p) {
   return first ? oneLine(String(first), 160) : Object.keys(a).length ? oneLine(JSON.stringify(a), 160) : "";
 }
 
-/** What a result of reading a picture says of it. @param {string | undefined} output */
-function sizeOf(output) {
+/** A result of reading a picture, as its text has it. @param {string | undefined} output */
+function pictureResult(output) {
   if (!output?.startsWith('{"content":') || !output.includes('"media_type":"image"')) return undefined;
   try {
     const o = JSON.parse(output);
-    return o.media_type !== "image" ? undefined : o.width && o.height ? ` (image, ${o.width}×${o.height})` : " (image)";
+    return o.media_type === "image" ? o : undefined;
   } catch {
     return undefined;
   }
 }
+
+/** What the line of a card says of a picture. @param {string | undefined} output */
+function sizeOf(output) {
+  const o = pictureResult(output);
+  return o && (o.width && o.height ? ` (image, ${o.width}×${o.height})` : " (image)");
+}
+
+/** The words of a result. @param {string} output */
+const wordsOf = (output) => String(pictureResult(output)?.content ?? output);
 
 /** The arguments as people would write them. @param {{part: ToolPart}} props */
 function Input({ part }) {
@@ -130,7 +139,7 @@ export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
         ? html`<${Output} text=${part.error ?? ""} label="error" error=${true} />`
         : part.state === "lost"
           ? html`<p class="faint">No result was recorded: the turn was broken off before the tool ended.</p>`
-          : html`<${Output} text=${part.output} label=${part.state === "running" ? "output so far" : "result"} />`}
+          : html`<${Output} text=${wordsOf(part.output)} label=${part.state === "running" ? "output so far" : "result"} />`}
       <${WholeOutputLink} text=${(part.state === "error" ? part.error : part.output) ?? ""} />
     </div>`}
     ${part.images.map((p) => html`<${PictureView} picture=${p} />`)}
