@@ -429,3 +429,39 @@ func userText(text string) *message.User {
 func userPicture(data string) *message.User {
 	return &message.User{Content: message.Content{message.Image("image/png", data)}, Timestamp: 1}
 }
+
+// T9, B15: a summary is made of words. A picture that was just read stays.
+func TestNoPictureInASummary(t *testing.T) {
+	g := newGallery(t, `{"steps":[
+		{"match":"first","toolCalls":[{"id":"a1","name":"read","arguments":{"path":"a.png"}}]},
+		{"match":"first","text":"seen"},
+		{"match":"second","toolCalls":[{"id":"a2","name":"read","arguments":{"path":"图 b.png"}}]},
+		{"match":"second","text":"seen, too"},
+		{"text":"the summary","repeat":true}]}`)
+	g.put(".pi/agent/settings.json", `{"compaction":{"keepRecentTokens":1200}}`)
+	s := g.start(openai.API + "/sees")
+	g.say(s, "first")
+	g.say(s, "second")
+	before := g.provider.Count()
+	c, err := s.Compact(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Result(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	asked := g.provider.Requests()[before:]
+	if len(asked) == 0 {
+		t.Fatal("nothing was summed up")
+	}
+	for _, r := range asked {
+		if body := string(r.Body); strings.Contains(body, "base64") || strings.Contains(body, "image_url") || !strings.Contains(body, "a.png") {
+			t.Errorf("the request for a summary: %.1500s", body)
+		}
+	}
+	g.say(s, "go on")
+	body := string(g.last().Body)
+	if n := strings.Count(body, `"image_url":{`); n != 1 || !strings.Contains(body, base64.StdEncoding.EncodeToString(g.shots["图 b.png"])) {
+		t.Errorf("%d pictures after the summary: %.2000s", n, body)
+	}
+}
