@@ -116,7 +116,7 @@ func (h *host) open(ctx context.Context, cfg *config.Config, ref string, want wr
 	if err != nil {
 		return wrapper.Chosen{}, err
 	}
-	spec := model.Spec{Info: modelInfo(conn.Model), BaseURL: conn.BaseURL, APIKey: conn.Key.Reveal(), Headers: map[string]string{}, Compat: conn.Compat, Levels: map[string]string{}}
+	spec := model.Spec{Info: seen(modelInfo(conn.Model), cfg), BaseURL: conn.BaseURL, APIKey: conn.Key.Reveal(), Headers: map[string]string{}, Compat: conn.Compat, Levels: map[string]string{}}
 	spec.Sampling, spec.SamplingByLevel = conn.SamplingParams, map[string]json.RawMessage{}
 	for level, params := range conn.SamplingParamsByThinkingLevel {
 		spec.SamplingByLevel[string(level)] = params
@@ -150,7 +150,7 @@ func (h *host) peek(_ context.Context, cfg *config.Config, ref string, want wrap
 	if !m.Available() {
 		return wrapper.Chosen{}, &config.ModelError{Ref: ref, Reason: m.Unavailable, Err: config.ErrUnavailable}
 	}
-	info := modelInfo(m)
+	info := seen(modelInfo(m), cfg)
 	return wrapper.Chosen{Model: described{info}, Thinking: thinkingLevel(m, cfg, want)}, h.providers.Speaks(info)
 }
 
@@ -298,6 +298,13 @@ func sessionModel(c *session.Context) string {
 		return ""
 	}
 	return c.Model.Provider + "/" + c.Model.ModelID
+}
+
+// seen is a model as the settings let it see: with images.blockImages none gets a
+// picture.
+func seen(info agent.ModelInfo, cfg *config.Config) agent.ModelInfo {
+	info.Images = info.Images && !cfg.Settings.Images.Block
+	return info
 }
 
 // toolPictures is what models.json says of pictures in the results of tools; ""

@@ -465,3 +465,13 @@ func TestNoPictureInASummary(t *testing.T) {
 		t.Errorf("%d pictures after the summary: %.2000s", n, body)
 	}
 }
+
+// The setting of pi that sends no picture to any model.
+func TestBlockedPictures(t *testing.T) {
+	g := newGallery(t, twoAtOnce)
+	g.put(".pi/agent/settings.json", `{"images":{"blockImages":true}}`)
+	g.say(g.start(openai.API+"/sees"), "one")
+	if body := string(g.last().Body); strings.Contains(body, "base64") || !strings.Contains(body, "takes no image input") {
+		t.Errorf("got %.1500s", body)
+	}
+}
