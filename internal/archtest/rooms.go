@@ -40,6 +40,7 @@ const (
 	ximage     = "golang.org/x/image"
 	yaml       = "go.yaml.in/yaml/v3"
 	fzf        = "github.com/junegunn/fzf"
+	sqliteGo   = "modernc.org/sqlite"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -58,6 +59,7 @@ var rooms = []room{
 	{"leaf", "internal/document", "text files as documents for a task: limits, UTF-8, blocks", []string{"internal/confine"}, nil},
 	{"leaf", "internal/frontmatter", "lenient YAML front matter", nil, []string{yaml}},
 	{"leaf", "internal/owner", "a door between the programs of one user on one machine", nil, nil},
+	{"leaf", "internal/sqlite", "opening, migrations, full text of any script", nil, []string{sqliteGo, xtext}},
 	{"leaf", "web", "the page, embedded", nil, nil},
 
 	{"data", "config/public", "what is known of public providers and their models", nil, []string{catwalk}},
@@ -75,6 +77,7 @@ var rooms = []room{
 	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
 	{"data", "media", "pictures: admit, bound, describe, place in a request", []string{"message"}, []string{mimetype, ximage}},
 	{"data", "resource", "context files, skills, templates, profiles on disk", []string{"toolselect", "internal/confine", "internal/frontmatter", "internal/ignore"}, []string{xtext, doublestar}},
+	{"data", "memory", "what was said and shown, found again with its files", []string{"internal/durable", "internal/sqlite"}, []string{gjson, sjson, xtext}},
 	{"data", "gc", "mark what sessions name, sweep what nothing names", []string{"session", "artifact", "attachment", "blob", "internal/durable"}, nil},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},
