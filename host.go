@@ -2,6 +2,7 @@ package piweb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/extension/mcp"
+	"github.com/piweb-go/piweb/internal/confine"
 	"github.com/piweb-go/piweb/media"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
@@ -35,6 +37,7 @@ type host struct {
 	extensions []agent.Factory // the embedding program's
 	files      *attachments
 	servers    *mcp.Pool // nil where MCP is off
+	edits      *edits
 }
 
 func newHost(cfg Config) (*host, error) {
@@ -42,7 +45,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions, confine: cfg.Confine}
+	h := &host{home: home, lookup: cfg.Lookup, sessionDir: cfg.SessionDir, providers: cfg.Providers, locks: &tool.Locks{}, extensions: cfg.Extensions, confine: cfg.Confine, edits: newEdits()}
 	if h.lookup == nil {
 		h.lookup = os.LookupEnv
 	}
@@ -126,12 +129,13 @@ func (h *host) Extensions(_ string, loads policy.Loads) []agent.Factory {
 	return append(own, h.extensions...)
 }
 
-// closeServers ends the MCP servers.
+// closeServers ends the MCP servers, and the watch over files.
 func (h *host) closeServers() error {
-	if h.servers == nil {
-		return nil
+	err := h.edits.close()
+	if h.servers != nil {
+		err = errors.Join(err, h.servers.Close())
 	}
-	return h.servers.Close()
+	return err
 }
 
 // mcpPlace is where the MCP servers of a folder are looked for.
@@ -173,11 +177,21 @@ func (h *host) Resources(_ context.Context, cwd string, loads policy.Loads) (wra
 		res.Templates, left = resource.Templates(place)
 		res.Left = append(res.Left, left...)
 	}
+	if loads.MCP && h.servers != nil {
+		for _, path := range mcp.Files(h.mcpPlace(cwd)) {
+			if data, err := confine.ReadRegular(path, maxServersFile); err == nil {
+				res.Also = append(res.Also, policy.SourceHash{Path: path, SHA256: policy.Hash(data)})
+			}
+		}
+	}
 	if loads.Skills || loads.Templates || loads.Extensions || loads.SystemPrompt || loads.AppendPrompt {
 		res.Left = append(res.Left, untrusted(cfg.Trust)...)
 	}
 	return res, nil
 }
+
+// maxServersFile bounds an mcp.json that is looked at for changes.
+const maxServersFile = 1 << 20
 
 // place is where the resources of a folder are looked for.
 func (h *host) place(cfg *config.Config, cwd string) resource.Place {

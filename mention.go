@@ -54,7 +54,7 @@ func newMentions(rt *Runtime, extra []completion.Provider) (*mentions, error) {
 		value, _ := h.lookup(name)
 		return value
 	}})
-	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m)}
+	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m), sources.Resources(m)}
 	for _, p := range append(own, extra...) {
 		if err := m.registry.Add(p); err != nil {
 			return nil, errors.Join(err, m.files.Close())

@@ -16,10 +16,11 @@ import loop from "./cases/loop.mjs";
 import fresh from "./cases/new.mjs";
 import pictures from "./cases/pictures.mjs";
 import relay from "./cases/relay.mjs";
+import resources from "./cases/resources.mjs";
 import shapes from "./cases/shapes.mjs";
 import tools from "./cases/tools.mjs";
 
-const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, shapes, fork, loop };
+const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, resources, shapes, fork, loop };
 
 const { values, positionals } = parseArgs({
   options: { pi: { type: "string" }, piweb: { type: "string" }, tmp: { type: "string" } },

@@ -9,6 +9,7 @@ import { runProgram } from "./process.mjs";
 import { environment } from "./sandbox.mjs";
 
 const OPEN = join(dirname(fileURLToPath(import.meta.url)), "open.mjs");
+const LOAD = join(dirname(fileURLToPath(import.meta.url)), "load.mjs");
 const DEADLINE = 60_000;
 
 /** The key pi asks the provider with. */
@@ -24,6 +25,13 @@ export class Pi {
   async open(sandbox, file) {
     // A heap limit, because a cycle of parents makes the manager collect for ever.
     const args = ["--max-old-space-size=1024", OPEN, this.packageDir, file];
+    const { stdout } = await runProgram(process.execPath, args, { cwd: sandbox.work, env: environment(sandbox, PI), deadline: DEADLINE });
+    return JSON.parse(stdout);
+  }
+
+  /** What pi's resource loader finds in a folder. */
+  async load(sandbox, dir, untrusted) {
+    const args = [LOAD, this.packageDir, dir, sandbox.agentDir, ...(untrusted ? ["untrusted"] : [])];
     const { stdout } = await runProgram(process.execPath, args, { cwd: sandbox.work, env: environment(sandbox, PI), deadline: DEADLINE });
     return JSON.parse(stdout);
   }

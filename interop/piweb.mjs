@@ -46,6 +46,11 @@ export class Piweb {
     }
   }
 
+  /** What a normal session of the folder would load. */
+  async resources(sandbox, dir) {
+    return JSON.parse(await this.#run(sandbox, "resources", dir, "--json"));
+  }
+
   /** The five steps of a session. */
   async explain(sandbox, file) {
     return JSON.parse(await this.#run(sandbox, "explain", file, "--json"));

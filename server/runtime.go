@@ -55,6 +55,12 @@ type Runtime interface {
 	Explain(ctx context.Context, path string, o piweb.ExplainOptions) (*piweb.Explanation, error)
 	// ExplainLive says it of a live session, also of one that has no file yet.
 	ExplainLive(ctx context.Context, s *piweb.Session, o piweb.ExplainOptions) (*piweb.Explanation, error)
+	// Loaded says what a live session has loaded; LookAtSession what the session of
+	// a file would, without starting anything.
+	Loaded(ctx context.Context, s *piweb.Session) (piweb.Loaded, error)
+	LookAtSession(ctx context.Context, path string) (piweb.Loaded, error)
+	// SetTrust records a person's decision about a folder.
+	SetTrust(cwd string, decision *bool) (piweb.Trust, error)
 }
 
 // events are a subscription to the events of a session.

@@ -134,6 +134,7 @@ func (s *Session) build(ctx context.Context, p policy.Policy) error {
 		return err
 	}
 	s.setState(Ready, nil)
+	s.watch(p, cwd)
 	if had {
 		s.hub.publish(agent.Event{Type: EngineSwapped, Reason: p.String()})
 	}
@@ -182,6 +183,10 @@ func (s *Session) env(cwd string) agent.Env {
 
 // drop ends the engine, if there is one, and its extensions.
 func (s *Session) drop() {
+	if s.unwatch != nil {
+		s.unwatch()
+		s.unwatch = nil
+	}
 	e := s.engine
 	s.engine = nil
 	if e == nil {
@@ -192,10 +197,11 @@ func (s *Session) drop() {
 	}
 }
 
-// tellLeft tells of the tools and extensions that a loadout could not have.
+// tellLeft tells of the tools and extensions that a loadout could not have. What
+// the policy does not want, or an extension leaves out by itself, is no news.
 func (s *Session) tellLeft(was, now Loadout) {
-	for _, o := range now.Left[len(now.Resources.Left):] {
-		if !slices.Contains(was.Left, o) {
+	for _, o := range now.bad {
+		if !slices.Contains(was.bad, o) {
 			s.hub.publish(agent.Event{Type: Notice, Reason: o.Path + " is left out: " + o.Reason})
 		}
 	}

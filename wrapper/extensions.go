@@ -33,10 +33,10 @@ type loaded struct {
 	tools []agent.Tool // as offered last; guarded by extensions.mu
 }
 
-// construct asks the factories, in order. One that fails is left out.
-func construct(ctx context.Context, factories []agent.Factory, env agent.Env) (*extensions, []resource.Omission) {
-	x := &extensions{}
-	var left []resource.Omission
+// construct asks the factories, in order. One that fails is left out; failed says
+// so, left is what the others left out themselves.
+func construct(ctx context.Context, factories []agent.Factory, env agent.Env) (x *extensions, failed, left []resource.Omission) {
+	x = &extensions{}
 	for _, f := range factories {
 		l := &loaded{name: f.Name, owns: f.Owns}
 		offered := false
@@ -51,7 +51,7 @@ func construct(ctx context.Context, factories []agent.Factory, env agent.Env) (*
 		}
 		var err error
 		if l.Extension, err = newExtension(ctx, f, own); err != nil {
-			left = append(left, resource.Omission{Path: "extension " + f.Name, Reason: "it failed to load: " + err.Error()})
+			failed = append(failed, resource.Omission{Path: "extension " + f.Name, Reason: "it failed to load: " + err.Error()})
 			continue
 		}
 		x.mu.Lock()
@@ -64,7 +64,7 @@ func construct(ctx context.Context, factories []agent.Factory, env agent.Env) (*
 		}
 		x.list = append(x.list, l)
 	}
-	return x, left
+	return x, failed, left
 }
 
 func newExtension(ctx context.Context, f agent.Factory, env agent.Env) (x agent.Extension, err error) {
@@ -76,11 +76,12 @@ func newExtension(ctx context.Context, f agent.Factory, env agent.Env) (x agent.
 	return f.New(ctx, env)
 }
 
-// admitted are the tools that join the built-in ones under a policy, and what
-// had to stay out. version tells when to ask again.
-func (x *extensions) admitted(p policy.Policy, builtin []agent.Tool) (tools []agent.Tool, left []resource.Omission, version int) {
+// admitted are the tools that join the built-in ones under a policy, those that
+// cannot be had by their names (bad), and those that the policy does not want
+// (kept). version tells when to ask again.
+func (x *extensions) admitted(p policy.Policy, builtin []agent.Tool) (tools []agent.Tool, bad, kept []resource.Omission, version int) {
 	if x == nil {
-		return nil, nil, 0
+		return nil, nil, nil, 0
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -97,21 +98,20 @@ func (x *extensions) admitted(p policy.Policy, builtin []agent.Tool) (tools []ag
 	for _, l := range x.list {
 		for _, t := range l.tools {
 			asked := agent.PolicyTool(t)
-			why := refusal(asked, l.name, taken, owner)
-			if why == "" {
-				if ok, no := p.Admits(asked); !ok {
-					why = no
-				}
+			what := fmt.Sprintf("tool %q of %s", asked.Name, l.name)
+			if why := refusal(asked, l.name, taken, owner); why != "" {
+				bad = append(bad, resource.Omission{Path: what, Reason: why})
+				continue
 			}
-			if why != "" {
-				left = append(left, resource.Omission{Path: fmt.Sprintf("tool %q of %s", asked.Name, l.name), Reason: why})
+			if ok, why := p.Admits(asked); !ok {
+				kept = append(kept, resource.Omission{Path: what, Reason: why})
 				continue
 			}
 			taken[asked.Name] = l.name
 			tools = append(tools, t)
 		}
 	}
-	return tools, left, x.offers
+	return tools, bad, kept, x.offers
 }
 
 // refusal is why a tool must not join whatever the policy says, or "".

@@ -63,6 +63,7 @@ type Resources struct {
 	Append       *resource.ContextFile // APPEND_SYSTEM.md
 	Skills       []resource.Skill
 	Templates    []resource.Template
+	Also         []policy.SourceHash // files that extensions read, to notice changes
 	Left         []resource.Omission // what was left out, and why
 }
 

@@ -23,7 +23,9 @@ type Loadout struct {
 	Left []resource.Omission
 
 	x       *extensions
-	broken  []resource.Omission // extensions that failed to load
+	failed  []resource.Omission // extensions that failed to load
+	spared  []resource.Omission // what extensions left out themselves
+	bad     []resource.Omission // failed, and tools with names that cannot be had
 	version int                 // of the extensions' offers
 }
 
@@ -44,7 +46,7 @@ func Load(ctx context.Context, host Host, p policy.Policy, env agent.Env) (Loado
 	}
 	base := Loadout{Resources: res}
 	if p.Loads.Extensions {
-		base.x, base.broken = construct(ctx, host.Extensions(env.CWD, p.Loads), env)
+		base.x, base.failed, base.spared = construct(ctx, host.Extensions(env.CWD, p.Loads), env)
 	}
 	l, err := equip(host, p, env.CWD, base)
 	if err != nil {
@@ -56,16 +58,17 @@ func Load(ctx context.Context, host Host, p policy.Policy, env agent.Env) (Loado
 // equip makes a loadout from the texts and extensions of another.
 func equip(host Host, p policy.Policy, cwd string, base Loadout) (Loadout, error) {
 	res := base.Resources
-	l := Loadout{Policy: p, Resources: res, x: base.x, broken: base.broken}
+	l := Loadout{Policy: p, Resources: res, x: base.x, failed: base.failed, spared: base.spared}
 	var err error
 	if len(p.Tools) > 0 {
 		if l.Tools, err = host.Tools(cwd, p.Tools); err != nil {
 			return Loadout{}, fmt.Errorf("load the session's tools: %w", err)
 		}
 	}
-	late, left, version := l.x.admitted(p, l.Tools)
+	late, bad, kept, version := l.x.admitted(p, l.Tools)
 	l.Tools, l.version = append(l.Tools, late...), version
-	l.Left = slices.Concat(res.Left, l.broken, left)
+	l.bad = slices.Concat(l.failed, bad)
+	l.Left = slices.Concat(res.Left, l.bad, l.spared, kept)
 	switch {
 	case p.Prompt.IsContextFiles():
 		l.Head = chatonly.Prompt(res.ContextFiles)

@@ -46,8 +46,9 @@ type Session struct {
 	hub  *hub
 	wish OpenOptions
 
-	mu     sync.Mutex // admission and changes
-	engine *engine    // nil until it is needed, or after a failed build
+	mu      sync.Mutex // admission and changes
+	unwatch func()     // ends the watch over what the engine has read
+	engine  *engine    // nil until it is needed, or after a failed build
 
 	st     sync.Mutex // the fields below, held for moments only
 	state  State
@@ -57,6 +58,7 @@ type Session struct {
 	cwd    Folder
 	abort  context.CancelFunc
 	done   chan struct{}    // closed when the running prompt has ended
+	newer  []string         // what reads differently on disk
 	later  []session.Custom // for the end of the turn that runs
 
 	queue queue

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/gc"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -43,6 +44,9 @@ var table = []struct {
 	{errAborted, problem{"ABORTED", exitAborted}},
 	{context.Canceled, problem{"ABORTED", exitAborted}},
 	{errProvider, problem{"PROVIDER_FAILED", exitNoModel}},
+	{errServers, problem{"MCP_FAILED", exitFailed}},
+	{piweb.ErrNoServer, problem{"NO_SERVER", exitNotFound}},
+	{config.ErrBusy, problem{"IN_USE", exitRefused}},
 	{errDiffers, problem{"RECEIPT_DIFFERS", exitFailed}},
 	{piweb.ErrNoModel, problem{"NO_MODEL", exitNoModel}},
 	{policy.ErrOverruled, problem{"TOOLS_OVERRULED", exitRefused}},

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,15 +128,23 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // counts.
 func Servers(p Place) ([]Server, []agent.LeftOut) {
 	r := reader{place: p}
-	if p.AgentDir != "" {
-		r.file(filepath.Join(p.AgentDir, "mcp.json"), false)
-	}
-	if p.Trusted && p.Cwd != "" {
-		if path := filepath.Join(p.Cwd, ".pi", "mcp.json"); path != filepath.Join(p.AgentDir, "mcp.json") {
-			r.file(path, true)
-		}
+	for i, path := range Files(p) {
+		r.file(path, i > 0 || p.AgentDir == "")
 	}
 	return r.servers, r.left
+}
+
+// Files are the files that name the servers of a place, there or not.
+func Files(p Place) (out []string) {
+	if p.AgentDir != "" {
+		out = append(out, filepath.Join(p.AgentDir, "mcp.json"))
+	}
+	if p.Trusted && p.Cwd != "" {
+		if path := filepath.Join(p.Cwd, ".pi", "mcp.json"); !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 type reader struct {

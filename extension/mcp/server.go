@@ -57,6 +57,8 @@ type server struct {
 	errs     *tail
 	progress map[string]func() // by token
 	tokens   int
+	listed   []Resource // as of listedAt
+	listedAt time.Time
 }
 
 func newServer(cfg Server, place Place, key string, opts Options) *server {

@@ -106,7 +106,7 @@ var rooms = []room{
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"internal/document", "message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/compact", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
-		[]string{
+		[]string{"internal/watch", "blob", "attachment", "artifact", "internal/durable", "gc",
 			"agent",
 			"agent/compact",
 			"agent/model",
@@ -141,7 +141,7 @@ var rooms = []room{
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
-		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper"}, []string{cobra}},
+		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

@@ -102,7 +102,7 @@ func (t *Translator) Translate(e wrapper.Event) []Frame {
 		return t.end()
 	case wrapper.PolicyChanged, wrapper.EngineSwapped:
 		return t.policy(e.Type == wrapper.EngineSwapped)
-	case wrapper.Notice:
+	case wrapper.Notice, wrapper.NewerText:
 		return []Frame{{Control: Notice{e.Reason}, Own: true}}
 	case wrapper.Gap:
 		return t.gap()

@@ -6,6 +6,7 @@ import { AttachButton, attachmentsOf, Chips, filesOf } from "./attachments.js";
 import { Completion } from "./complete.js";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
+import { TrustQuestion } from "./loaded.js";
 import { optionID, Popover } from "./popover.js";
 import { Questions, WaitingMessages } from "./waiting.js";
 
@@ -197,6 +198,7 @@ export function Composer({ session }) {
         <span><strong>${state.sendProblem.text}</strong>${state.sendProblem.detail && html` <span class="detail" dir="auto">${state.sendProblem.detail}</span>`}</span>
         <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
       </div>`}
+      <${TrustQuestion} session=${session} />
       <${Questions} session=${session} />
       <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => (write(text.trim() ? `${back}\n\n${text}` : back), area.current?.focus())} />
       <div class="compose-frame"><${Popover} completion=${completion} onPick=${pick} />

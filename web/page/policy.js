@@ -7,6 +7,7 @@ import { Dialog } from "./dialog.js";
 import { bytes, count, splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
+import { LoadedPart } from "./loaded.js";
 import { crossing, kindWords, loadWords, presetOf, presets, ruleWords, toolWords } from "./policywords.js";
 import { UsagePart } from "./usage.js";
 
@@ -23,7 +24,7 @@ export function PolicyPanel({ session, onClose }) {
     ${tools
       ? html`<${KindPart} tools=${tools} policy=${policy} /><${ToolsPart} session=${session} tools=${tools} />`
       : !policyProblem && html`<p class="faint">${phase === "failed" ? "Nothing is known of a file that cannot be read." : "Reading…"}</p>`}
-    ${policy && html`<${PromptPart} x=${policy} /><${LoadsPart} x=${policy} /><${ReceiptsPart} x=${policy} /><${FilePart} x=${policy} />`}
+    ${policy && html`<${PromptPart} x=${policy} /><${LoadsPart} x=${policy} />${phase === "ready" && html`<${LoadedPart} session=${session} />`}<${ReceiptsPart} x=${policy} /><${FilePart} x=${policy} />`}
     ${phase === "ready" && html`<${UsagePart} session=${session} />`}
   </div>`;
 }

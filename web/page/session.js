@@ -410,6 +410,8 @@ export class OpenSession extends Store {
       await call(sessionPath(this.id, "/messages"), { method: "POST", body: withFiles(text, files) });
       if (arrived(this.state.messages, pending.after)) this.set({ doing: "" });
       else this.set({ doing: "", pending });
+      // A command may lead to no message at all.
+      if (text.startsWith("/")) setTimeout(() => this.state.pending === pending && !this.state.busy && this.set({ pending: null }), 1500);
       this.onChange();
       return true;
     } catch (e) {
