@@ -65,16 +65,16 @@ func (s *Server) reloadSession(w http.ResponseWriter, r *http.Request, args map[
 // true, false, or null to take it back. A live session keeps what it has until it
 // is reloaded.
 func (s *Server) trustFolder(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	var decision *bool
-	raw, ok := f.fields["trusted"]
-	if !ok || json.Unmarshal(raw, &decision) != nil {
-		return invalid("Say whether the folder is trusted: true, false, or null to take the decision back.", "trusted")
-	}
 	return s.reading(r, args["id"], func(t *target, log *session.Session) error {
+		f, err := readForm(w, r)
+		if err != nil {
+			return err
+		}
+		var decision *bool
+		raw, ok := f.fields["trusted"]
+		if !ok || json.Unmarshal(raw, &decision) != nil {
+			return invalid("Say whether the folder is trusted: true, false, or null to take the decision back.", "trusted")
+		}
 		folder := folderOf(t, log)
 		if folder == "" {
 			return refuse(http.StatusConflict, "FOLDER_GONE", "The session's folder is not there, so there is nothing to trust.")
