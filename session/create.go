@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -96,11 +97,8 @@ func (s *Session) createFile(entries []Entry) error {
 		offsets[i] = int64(len(data))
 		data = append(append(data, e.mem...), '\n')
 	}
-	f, err := durable.Create(fs, s.path, data, 0o644)
+	f, err := s.appear(data)
 	if err != nil {
-		if errors.Is(err, os.ErrExist) {
-			err = fmt.Errorf("%w; nothing was written", err)
-		}
 		return fmt.Errorf("create session: %w", err)
 	}
 	info, err := f.Stat()
@@ -120,6 +118,35 @@ func (s *Session) createFile(entries []Entry) error {
 	s.nextLine, s.writable, s.dirty = len(entries)+2, true, dirty
 	s.remember()
 	return nil
+}
+
+// appear makes the file in one step: a process that ends in the middle leaves no
+// half a session in the list.
+func (s *Session) appear(data []byte) (durable.File, error) {
+	const perm = 0o644
+	fs := s.opts.fs()
+	tmp, err := durable.Draft(fs, s.path, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", s.path, err)
+	}
+	var done steps
+	err = giveName(fs, tmp, s.path, perm, &done)
+	var f durable.File
+	if err == nil {
+		f, err = fs.OpenFile(s.path, os.O_RDWR|os.O_APPEND, 0)
+	}
+	if err == nil {
+		return f, nil
+	}
+	err = done.rollBack(err)
+	_ = fs.Remove(tmp)
+	if errors.Is(err, ErrTaken) {
+		err = fmt.Errorf("%w (%w)", err, os.ErrExist)
+	}
+	return nil, err
 }
 
 // newNames lists the folders in which creating path makes a new name: its own,

@@ -143,5 +143,6 @@ var rooms = []room{
 	{"top", "cmd/piweb", "the command line", []string{".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 
+	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

@@ -51,30 +51,48 @@ type OS struct{}
 
 // OpenFile is os.OpenFile.
 func (OS) OpenFile(name string, flag int, perm os.FileMode) (File, error) {
+	if flag&os.O_CREATE != 0 {
+		failpoint("open", name)
+	}
 	f, err := os.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err // not f: a nil *os.File in an interface is not nil
 	}
-	return f, nil
+	return watched(f), nil
 }
 
 // Stat is os.Stat.
 func (OS) Stat(name string) (os.FileInfo, error) { return os.Stat(name) }
 
 // MkdirAll is os.MkdirAll.
-func (OS) MkdirAll(name string, perm os.FileMode) error { return os.MkdirAll(name, perm) }
+func (OS) MkdirAll(name string, perm os.FileMode) error {
+	failpoint("mkdir", name)
+	return os.MkdirAll(name, perm)
+}
 
 // Rename is os.Rename.
-func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+func (OS) Rename(from, to string) error {
+	failpoint("rename", to)
+	return os.Rename(from, to)
+}
 
 // Link is os.Link.
-func (OS) Link(from, to string) error { return os.Link(from, to) }
+func (OS) Link(from, to string) error {
+	failpoint("link", to)
+	return os.Link(from, to)
+}
 
 // Remove is os.Remove.
-func (OS) Remove(name string) error { return os.Remove(name) }
+func (OS) Remove(name string) error {
+	failpoint("remove", name)
+	return os.Remove(name)
+}
 
 // SyncDir opens the directory and syncs it.
-func (OS) SyncDir(name string) error { return syncDir(name) }
+func (OS) SyncDir(name string) error {
+	failpoint("syncdir", name)
+	return syncDir(name)
+}
 
 // Save replaces path by data in one step: a reader sees the old file or the new
 // one, never a part. The data and the name are synced before it returns. On
@@ -120,6 +138,12 @@ func Put(fs FS, path string, data []byte, perm os.FileMode) error {
 // be as long as a name can be. On error no file is left.
 func Temp(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (string, error) {
 	return temp(fs, path, perm, true, fill)
+}
+
+// Draft is Temp without a sync: a file that survives the end of the process, and a
+// power cut only after it was synced.
+func Draft(fs FS, path string, perm os.FileMode, fill func(io.Writer) error) (string, error) {
+	return temp(fs, path, perm, false, fill)
 }
 
 func temp(fs FS, path string, perm os.FileMode, sync bool, fill func(io.Writer) error) (string, error) {
