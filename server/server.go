@@ -126,6 +126,7 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "sessions", s.listSessions)
 	rt.add("POST", "sessions", s.createSession)
 	rt.add("POST", "sessions/rename", s.renameSession)
+	rt.add("GET", "search", s.searchSessions)
 	rt.add("DELETE", "sessions/:id", s.stopSession)
 	rt.add("GET", "sessions/:id/stream", s.streamSession)
 	rt.add("GET", "sessions/:id/messages", s.getMessages)

@@ -4,7 +4,7 @@
 import { call, explain } from "./api.js";
 import { Store } from "./html.js";
 
-/** @import {SessionItem} from "./types.js" */
+/** @import {SearchHit, SessionItem} from "./types.js" */
 
 const page = 60;
 const every = 15_000;
@@ -17,14 +17,19 @@ const every = 15_000;
  * @property {boolean} loaded something was read once
  * @property {boolean} loading
  * @property {{text: string, detail: string} | null} problem
+ * @property {SearchHit[]} hits in messages, of what is searched for
+ * @property {boolean} searching
  */
 
 /** @extends {Store<ListState>} */
 export class SessionList extends Store {
   constructor() {
-    super({ sessions: [], cursor: "", q: "", loaded: false, loading: false, problem: null });
+    super({ sessions: [], cursor: "", q: "", loaded: false, loading: false, problem: null, hits: [], searching: false });
     /** @type {AbortController | null} */
     this.asking = null;
+    /** @type {AbortController | null} */
+    this.seeking = null;
+    this.seekTimer = 0;
     this.timer = 0;
     setInterval(() => !document.hidden && void this.refresh(), every);
     document.addEventListener("visibilitychange", () => !document.hidden && void this.refresh());
@@ -35,6 +40,26 @@ export class SessionList extends Store {
     this.set({ q });
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.refresh(), 180);
+    this.seeking?.abort(); // the server stops, too
+    clearTimeout(this.seekTimer);
+    if (!q.trim()) {
+      this.set({ hits: [], searching: false });
+      return;
+    }
+    this.set({ searching: true });
+    this.seekTimer = window.setTimeout(() => void this.seek(q.trim()), 300);
+  }
+
+  /** Looks through the messages of all sessions. @param {string} q */
+  async seek(q) {
+    const seeking = new AbortController();
+    this.seeking = seeking;
+    try {
+      const got = await call(`search?${new URLSearchParams({ q, limit: "30" })}`, { signal: seeking.signal });
+      if (this.seeking === seeking) this.set({ hits: Array.isArray(got.hits) ? got.hits : [], searching: false });
+    } catch {
+      if (this.seeking === seeking && !seeking.signal.aborted) this.set({ hits: [], searching: false });
+    }
   }
 
   /** Reads again what is shown. */

@@ -8,7 +8,7 @@ import { byFolder, titleOf } from "./list.js";
 import { kindOfList, kindWords } from "./policywords.js";
 
 /** @import {SessionList} from "./list.js" */
-/** @import {SessionItem} from "./types.js" */
+/** @import {SearchHit, SessionItem} from "./types.js" */
 
 /** @type {Record<string, string>} */
 const doing = { working: "answering", "awaiting-input": "waiting for you", error: "failed" };
@@ -17,7 +17,7 @@ const doing = { working: "answering", "awaiting-input": "waiting for you", error
  * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onPick: () => void}} props
  */
 export function Sidebar({ list, current, onNew, onKeys, onPick }) {
-  const { sessions, cursor, q, loaded, loading, problem } = useStore(list);
+  const { sessions, cursor, q, loaded, loading, problem, hits, searching } = useStore(list);
   const groups = byFolder(sessions);
   return html`<div class="side-inner">
     <header class="side-head">
@@ -30,9 +30,10 @@ export function Sidebar({ list, current, onNew, onKeys, onPick }) {
         onInput=${(/** @type {any} */ e) => list.search(e.target.value)} onKeyDown=${fromSearch} /><kbd>/</kbd></div>
     <nav class="list" aria-label="Sessions" aria-busy=${loading} onKeyDown=${inList}>
       ${problem && html`<div class="strip bad" role="alert"><span><strong>${problem.text}</strong></span></div>`}
-      ${loaded && !problem && sessions.length === 0 && html`<p class="quiet">${q ? `Nothing has “${oneLine(q, 40)}” in its name.` : "No sessions yet."}</p>`}
+      ${loaded && !problem && sessions.length === 0 && html`<p class="quiet">${q ? `No session is called “${oneLine(q, 40)}”.` : "No sessions yet."}</p>`}
       ${groups.map((g) => html`<${Folder} key=${g.cwd} cwd=${g.cwd} items=${g.items} current=${current} onNew=${onNew} onPick=${onPick} />`)}
       ${cursor && html`<button type="button" class="more" onClick=${() => list.more()} disabled=${loading}>Load more</button>`}
+      ${q.trim() && html`<${Hits} hits=${hits} searching=${searching} current=${current} onPick=${onPick} />`}
     </nav>
   </div>`;
 }
@@ -66,6 +67,22 @@ const Item = memo((/** @type {{s: SessionItem, current: boolean, onPick: () => v
     </span>
   </a>`;
 });
+
+/**
+ * What was found in messages, below the sessions that were found by their names.
+ * @param {{hits: SearchHit[], searching: boolean, current: string, onPick: () => void}} props
+ */
+function Hits({ hits, searching, current, onPick }) {
+  return html`<section class="folder hits" aria-busy=${searching}>
+    <div class="folder-head"><h2>In messages</h2></div>
+    ${hits.length === 0 && html`<p class="quiet" role="status">${searching ? "Searching…" : "Nothing was found."}</p>`}
+    <ul>${hits.map((h) => html`<li key=${`${h.sessionId} ${h.entryId}`}>
+      <a class="item" href=${hashOf(h.sessionId)} aria-current=${h.sessionId === current ? "page" : undefined} onClick=${onPick}>
+        <span class="item-title" dir="auto">${oneLine(h.title || "Empty session", 200)}</span>
+        <span class="hit" dir="auto">${h.snippet.map((p) => (p.hit ? html`<mark>${p.text}</mark>` : p.text))}</span>
+      </a></li>`)}</ul>
+  </section>`;
+}
 
 /** @param {KeyboardEvent} e */
 function fromSearch(e) {

@@ -18,6 +18,15 @@
  * @property {string} [problem]
  * @property {string} [activity]
  *
+ * @typedef {object} SearchHit A text of a session in which something was found.
+ * @property {string} sessionId
+ * @property {string} cwd
+ * @property {string} title
+ * @property {string} [updatedAt]
+ * @property {string} entryId
+ * @property {string} where
+ * @property {{text: string, hit?: boolean}[]} snippet
+ *
  * @typedef {object} Bootstrap
  * @property {string} [version]
  * @property {string} [agentDir]
