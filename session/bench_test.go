@@ -1,3 +1,5 @@
+//go:build unix
+
 package session
 
 import (
@@ -7,9 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // The bodies of the files that benchmarks make: what a program printed, or what
@@ -39,6 +42,12 @@ func (r *lineReader) next() (line, error) {
 func bigFile(b *testing.B, text string, size int) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "big.jsonl")
+	if dir := os.Getenv("PIWEB_BENCH_DIR"); dir != "" { // shared with the other programs of ./bench
+		path = filepath.Join(dir, fmt.Sprintf("%.3s-%d.jsonl", strings.TrimLeft(text, "/ "), size>>20))
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		b.Fatal(err)
@@ -109,36 +118,42 @@ func BenchmarkStructure(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a large session, without an index on disk and with one, and,
-// beside it in the same run, reads the file and counts its lines.
+// BenchmarkOpen opens a large session, without an index on disk and with one, and
+// one of twice the size; and, beside it in the same run, reads the file and counts
+// its lines. cpu-ms is the processor time of one open, RSS-MB what the process grew
+// by with the last 50 entries read.
 func BenchmarkOpen(b *testing.B) {
 	const size = 128 << 20
-	path := bigFile(b, asciiText, size)
-	b.Logf("%s/%s, %d CPUs, %s, %d MB", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), size>>20)
-	b.Run("open", func(b *testing.B) {
-		b.SetBytes(size)
-		b.ReportAllocs()
+	open := func(b *testing.B, path string, o Options) {
+		var grown float64
+		cpu := cpuTime()
 		for b.Loop() {
-			s, err := Open(path, Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			s.Close()
-		}
-	})
-	b.Run("open with index", func(b *testing.B) {
-		b.SetBytes(size)
-		o := Options{IndexDir: b.TempDir()}
-		b.ReportAllocs()
-		for b.Loop() {
+			before := rss()
 			s, err := Open(path, o)
 			if err != nil {
 				b.Fatal(err)
 			}
+			n := 0
+			for e := range s.Backward() {
+				if n++; n > 50 {
+					break
+				}
+				if _, err := s.Decode(e); err != nil {
+					b.Fatal(err)
+				}
+			}
+			grown = max(grown, rss()-before)
 			s.Close()
 		}
-	})
+		b.ReportMetric((cpuTime()-cpu).Seconds()*1000/float64(b.N), "cpu-ms")
+		b.ReportMetric(grown, "RSS-MB")
+		b.ReportAllocs()
+	}
+	b.Run("128MB", func(b *testing.B) { open(b, bigFile(b, asciiText, size), Options{}) })
+	b.Run("256MB", func(b *testing.B) { open(b, bigFile(b, asciiText, 2*size), Options{}) })
+	b.Run("128MB_with_index", func(b *testing.B) { open(b, bigFile(b, asciiText, size), Options{IndexDir: b.TempDir()}) })
 	b.Run("floor", func(b *testing.B) {
+		path := bigFile(b, asciiText, size)
 		b.SetBytes(size)
 		buf := make([]byte, scanBlock)
 		for b.Loop() {
@@ -160,4 +175,35 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkAppend appends a message of 2 KB without a sync.
+func BenchmarkAppend(b *testing.B) {
+	s, err := Create(NewSession{Dir: b.TempDir(), CWD: "/w"}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	m := user(asciiText[:2000])
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Append(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// cpuTime is the processor time of this process so far.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// rss is the memory of this process in MB, 0 where the system does not say.
+func rss() float64 {
+	data, _ := os.ReadFile("/proc/self/statm")
+	var total, resident int
+	_, _ = fmt.Sscan(string(data), &total, &resident)
+	return float64(resident*os.Getpagesize()) / (1 << 20)
 }

@@ -144,5 +144,6 @@ var rooms = []room{
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 
 	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},
+	{"–", "bench", "the figures of session files beside the bars that they keep", nil, nil},
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

@@ -32,6 +32,9 @@ func corpus(b *testing.B, n int) (string, int64) {
 	b.Helper()
 	conditions()
 	root := b.TempDir()
+	if dir := os.Getenv("PIWEB_BENCH_DIR"); dir != "" { // shared with the other programs of ./bench
+		root = filepath.Join(dir, fmt.Sprint("sessions-", n))
+	}
 	var size int64
 	at := time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
 	for i := range n {
