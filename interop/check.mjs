@@ -13,6 +13,7 @@ import { makeSandbox } from "./sandbox.mjs";
 import chatOnly from "./cases/chat-only.mjs";
 import fork from "./cases/fork.mjs";
 import loop from "./cases/loop.mjs";
+import made from "./cases/made.mjs";
 import fresh from "./cases/new.mjs";
 import pictures from "./cases/pictures.mjs";
 import relay from "./cases/relay.mjs";
@@ -21,6 +22,7 @@ import shapes from "./cases/shapes.mjs";
 import tools from "./cases/tools.mjs";
 
 const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, resources, shapes, fork, loop };
+const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, shapes, fork, loop, made };
 
 const { values, positionals } = parseArgs({
   options: { pi: { type: "string" }, piweb: { type: "string" }, tmp: { type: "string" } },

@@ -88,6 +88,9 @@ if [ -z "$binary" ]; then
   (cd "$root" && go build -o "$binary" ./cmd/piweb) || fail "piweb does not build"
 fi
 
+(cd "$root" && go build -o "$tmp/made" ./interop/made) || fail "interop/made does not build"
+export INTEROP_MADE=$tmp/made
+
 binary=$(command -v "$binary") || fail "PIWEB_BIN is not a program: $PIWEB_BIN"
 
 "$node" "$lock/check.mjs" "$flag" "$other" --piweb "$binary" --tmp "$tmp" "$@"

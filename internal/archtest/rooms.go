@@ -145,5 +145,6 @@ var rooms = []room{
 
 	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},
 	{"–", "bench", "the figures of session files beside the bars that they keep", nil, nil},
+	{"–", "interop/made", "sessions of each kind for the check against real pi", []string{"message", "session"}, nil},
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }
