@@ -92,6 +92,7 @@ func BenchmarkStructure(b *testing.B) {
 		b.Run(name+"/index", func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
+			used := cpuTime()
 			for b.Loop() {
 				s := Session{byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
 				for rest, l := data, (line{num: 1}); len(rest) > 0; l.num++ {
@@ -106,14 +107,17 @@ func BenchmarkStructure(b *testing.B) {
 					b.Fatal(len(s.entries), s.diags)
 				}
 			}
+			b.ReportMetric((cpuTime()-used).Seconds()*1000/float64(b.N)*(128<<20)/float64(len(data)), "cpu-ms/128MB")
 		})
 		b.Run(name+"/floor", func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
+			used := cpuTime()
 			for b.Loop() {
 				if bytes.Count(data, []byte("\n")) == 0 {
 					b.Fatal("no lines")
 				}
 			}
+			b.ReportMetric((cpuTime()-used).Seconds()*1000/float64(b.N)*(128<<20)/float64(len(data)), "cpu-ms/128MB")
 		})
 	}
 }
@@ -186,11 +190,13 @@ func BenchmarkAppend(b *testing.B) {
 	defer s.Close()
 	m := user(asciiText[:2000])
 	b.ReportAllocs()
+	used := cpuTime()
 	for b.Loop() {
 		if _, err := s.Append(m); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(b.N), "cpu-us")
 }
 
 // cpuTime is the processor time of this process so far.
