@@ -322,7 +322,10 @@ func (s *Session) recognise() error {
 	if len(s.known) == 0 {
 		return nil
 	}
-	now := make([]byte, len(s.known))
+	if cap(s.scratch) < len(s.known) {
+		s.scratch = make([]byte, knownTail)
+	}
+	now := s.scratch[:len(s.known)]
 	if _, err := s.file.ReadAt(now, s.end-int64(len(now))); err != nil && err != io.EOF || !bytes.Equal(now, s.known) {
 		return fmt.Errorf("%s: %w; nothing was written, reopen it", s.path, ErrReplaced)
 	}
@@ -408,6 +411,14 @@ func (s *Session) write(entries []Entry) ([]ID, error) {
 	if err := durable.Append(s.file, s.end, buf.Bytes()); err != nil {
 		return nil, s.failedWrite(err)
 	}
+	// pi takes no lock: it may have written between our look at the end and the
+	// write, or since.
+	switch info, err := s.file.Stat(); {
+	case err != nil:
+		return nil, s.failedWrite(fmt.Errorf("%w: %w", durable.ErrUnknownState, err))
+	case info.Size() != s.end+int64(buf.Len()):
+		return s.interleaved(info.Size(), entries)
+	}
 	first := s.nextLine
 	if s.noHeader {
 		first++
@@ -418,8 +429,59 @@ func (s *Session) write(entries []Entry) ([]ID, error) {
 	s.end += int64(buf.Len())
 	s.nextLine = first + len(entries)
 	s.openTail, s.noHeader = false, false
-	s.remember()
+	s.rememberAlso(buf.Bytes())
 	return s.accept(entries), nil
+}
+
+// interleaved finds our entries among those that another program wrote at the same
+// time. Where a run holds the branch, it goes on from ours.
+func (s *Session) interleaved(size int64, entries []Entry) ([]ID, error) {
+	before, line := len(s.entries), s.nextLine
+	s.noHeader = false
+	err := s.scanOn(size)
+	ids := make([]ID, len(entries))
+	ours := make(map[ID]bool, len(entries))
+	for i, e := range entries {
+		ids[i], ours[e.ID] = e.ID, true
+		if _, ok := s.byID[e.ID]; err == nil && !ok {
+			err = ErrReplaced
+		}
+	}
+	if err != nil {
+		s.poisoned = err
+		return nil, fmt.Errorf("%s: append: another program wrote at the same time, and what is in the file is unknown; reopen the session: %w", s.path, err)
+	}
+	s.remember()
+	for i := before; i < len(s.entries); i++ {
+		if !ours[s.entries[i].ID] {
+			s.foreign = append(s.foreign, span{i, i + 1})
+			s.adopted++
+		}
+	}
+	s.leaf = len(s.entries) - 1
+	what := "the last of all is the leaf now"
+	if s.held {
+		s.leaf, what = s.byID[ids[len(ids)-1]], "they are a branch beside the running turn"
+	}
+	if n := len(s.entries) - before - len(entries); n > 0 {
+		s.note(KindOtherWriter, line, s.entries[before].Offset, s.entries[len(s.entries)-1].ID, "another program appended %d entries at the same time; %s", n, what)
+	}
+	return ids, nil
+}
+
+// rememberAlso is remember after a write of ours of which all is known.
+func (s *Session) rememberAlso(data []byte) {
+	if s.known == nil {
+		s.remember()
+		return
+	}
+	if len(data) >= knownTail {
+		s.known = append(s.known[:0], data[len(data)-knownTail:]...)
+		return
+	}
+	keep := min(len(s.known), knownTail-len(data))
+	n := copy(s.known, s.known[len(s.known)-keep:])
+	s.known = append(s.known[:n], data...)
 }
 
 // failedWrite brings the index in line with the file after a write that failed.

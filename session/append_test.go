@@ -456,3 +456,97 @@ func TestNamesOfFoldersAndFiles(t *testing.T) {
 		}
 	}
 }
+
+// rude is a file system in which another program writes right before, or right
+// after, each write of ours.
+type rude struct {
+	durable.OS
+	text  string
+	after bool
+}
+
+type rudeFile struct {
+	durable.File
+	fs   *rude
+	name string
+}
+
+func (r *rude) OpenFile(name string, flag int, perm os.FileMode) (durable.File, error) {
+	f, err := r.OS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &rudeFile{f, r, name}, nil
+}
+
+func (f *rudeFile) Write(p []byte) (int, error) {
+	theirs := func() {
+		other, err := os.OpenFile(f.name, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = other.WriteString(f.fs.text)
+			err = errors.Join(err, other.Close())
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	if !f.fs.after {
+		theirs()
+	}
+	n, err := f.File.Write(p)
+	if f.fs.after {
+		theirs()
+	}
+	return n, err
+}
+
+// TestAnotherWritesAtTheSameTime: between our look at the end of the file and the
+// write, or right after. Nothing of either is lost or misread, and the next append
+// is whole.
+func TestAnotherWritesAtTheSameTime(t *testing.T) {
+	theirs := said("cccccccc", "bbbbbbbb", "theirs 漢")
+	for _, after := range []bool{false, true} {
+		for _, held := range []bool{false, true} {
+			t.Run(fmt.Sprintf("after %v, held %v", after, held), func(t *testing.T) {
+				_, path, _ := home(t)
+				fs := &rude{text: theirs, after: after}
+				s := mustOpen(t, path, Options{FS: fs})
+				if held {
+					s.Hold()
+				}
+				ids := mustAppend(t, s, SessionInfo{"one"}, SessionInfo{"two"})
+				fs.text = ""
+				if _, err := s.Raw(entry(t, s, ids[0])); err != nil {
+					t.Fatal(err)
+				}
+				want := ids[1]
+				if after && !held {
+					want = "cccccccc"
+				}
+				if s.Leaf() != want || s.Adopted() != 1 || s.Len() != 5 {
+					t.Errorf("leaf %s, want %s; %d adopted, %d entries", s.Leaf(), want, s.Adopted(), s.Len())
+				}
+				next := mustAppend(t, s, SessionInfo{"three"})
+				again := mustOpen(t, path, Options{Strict: true})
+				if e := entry(t, again, next[0]); e.Parent != want || again.Len() != 6 {
+					t.Errorf("the next entry hangs on %s, of %d entries", e.Parent, again.Len())
+				}
+				for e := range s.Entries() {
+					raw, err := s.Raw(e)
+					if twin := entry(t, again, e.ID); err != nil || twin.Offset != e.Offset || twin.Line != e.Line || twin.Len != int64(len(raw)) {
+						t.Errorf("%s: %v; at byte %d of line %d, reopened %d of %d", e.ID, err, e.Offset, e.Line, twin.Offset, twin.Line)
+					}
+				}
+			})
+		}
+	}
+}
+
+func entry(t *testing.T, s *Session, id ID) Entry {
+	t.Helper()
+	e, ok := s.Entry(id)
+	if !ok {
+		t.Fatalf("the entry %s is not there", id)
+	}
+	return e
+}

@@ -97,6 +97,7 @@ type Session struct {
 	tailStart int64        // where the last line begins
 	tailRead  bool         // the last line gave all that it holds
 	known     []byte       // the last bytes before end, to notice a rewrite in place
+	scratch   []byte       // to compare with known
 	indexed   int          // the first entries, that came from an index
 	indexEnd  int64        // what the index on disk covers
 	adopted   int          // entries that other programs appended since the open
