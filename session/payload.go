@@ -221,6 +221,7 @@ func encode(p Payload, id, parent ID, at time.Time) ([]byte, error) {
 		if p.Message == nil {
 			return nil, fmt.Errorf("session: a message entry without a message")
 		}
+		return encodeMessage(c, p.Message)
 	}
 	head, err := message.Marshal(c)
 	if err != nil {
@@ -235,4 +236,27 @@ func encode(p Payload, id, parent ID, at time.Time) ([]byte, error) {
 	}
 	// {"type":…} and {"field":…} become one object.
 	return append(append(head[:len(head)-1:len(head)-1], ','), body[1:]...), nil
+}
+
+// encodeMessage is encode for messages, which are nearly all that is written. What
+// a message makes of itself is taken as it is: encoding/json would read it twice
+// more.
+func encodeMessage(c common, m message.Message) ([]byte, error) {
+	head, err := message.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	self, ok := m.(json.Marshaler)
+	if _, foreign := m.(*message.Unknown); ok && !foreign {
+		body, err = self.MarshalJSON()
+	} else {
+		body, err = message.Marshal(m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session: encode a message entry: %w", err)
+	}
+	out := make([]byte, 0, len(head)+len(body)+len(`,"message":`)+1)
+	out = append(append(out, head[:len(head)-1]...), `,"message":`...)
+	return append(append(out, body...), '}'), nil
 }
