@@ -21,8 +21,7 @@ import resources from "./cases/resources.mjs";
 import shapes from "./cases/shapes.mjs";
 import tools from "./cases/tools.mjs";
 
-const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, resources, shapes, fork, loop };
-const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, shapes, fork, loop, made };
+const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, resources, shapes, fork, loop, made };
 
 const { values, positionals } = parseArgs({
   options: { pi: { type: "string" }, piweb: { type: "string" }, tmp: { type: "string" } },
