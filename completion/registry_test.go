@@ -243,7 +243,7 @@ func TestVectorSubmit(t *testing.T) {
 }
 
 func TestResolveText(t *testing.T) {
-	r := registry(t, files("x", "a b.go", "x,", "real.txt", "it's"))
+	r := registry(t, files("x", "a b.go", "x,", "real.txt", "it's", "a.ts", "a"))
 	for text, want := range map[string]string{
 		"say (@file:x)":                   "say (@x)",
 		"@file:x.":                        "@x.",
@@ -253,6 +253,7 @@ func TestResolveText(t *testing.T) {
 		"is it @real.txt?":                "is it @real.txt?",
 		"@'it's' and @it's":               "@'it's' and @it's",
 		"@nope.txt @file:nope @foo:x":     "@nope.txt @file:nope @foo:x",
+		"@file:a.ts 与 @file:a":            "@a.ts 与 @a",
 		"#file:x":                         "@x",
 		`@file:"no such @file:x" @file:x`: `@file:"no such @x" @x`,
 		"```\n@file:x\n```\n@file:x":      "```\n@file:x\n```\n@x",

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/piweb-go/piweb/internal/confine"
 	"github.com/piweb-go/piweb/internal/ignore"
 	"github.com/piweb-go/piweb/internal/watch"
@@ -22,6 +23,10 @@ import (
 type IndexOptions struct {
 	// All offers what is ignored too, but never what .git holds.
 	All bool
+	// Include and Exclude are globs for paths, as doublestar has them: files that
+	// match none of the first, where there are some, or one of the second are not
+	// offered. They say nothing of what may be sent.
+	Include, Exclude []string
 	// Home and Getenv lead to the user's own ignore rules; see ignore.Options.
 	Home   string
 	Getenv func(name string) string
@@ -231,7 +236,7 @@ func (x *Index) scan(ctx context.Context) *ignore.Rules {
 	if !x.opts.All {
 		known = x.scanTracked()
 	}
-	w := &walk{root: x.root, dir: x.dir, all: x.opts.All, tracked: known}
+	w := x.walk(nil, known)
 	top := step{}
 	if !x.opts.All {
 		rules, err := ignore.Open(x.dir, ignore.Options{Git: ignore.GitEverywhere, Files: ruleFiles, Home: x.opts.Home, Getenv: x.opts.Getenv})
@@ -270,6 +275,32 @@ func (x *Index) scan(ctx context.Context) *ignore.Rules {
 	return w.rules
 }
 
+// walk is a walk by the options of the index.
+func (x *Index) walk(rules *ignore.Rules, known *tracked) *walk {
+	return &walk{root: x.root, dir: x.dir, rules: rules, all: x.opts.All, wanted: x.wanted, tracked: known}
+}
+
+// wanted says whether the options let a path be offered.
+func (x *Index) wanted(path string) bool {
+	matches := func(globs []string) bool {
+		return slices.ContainsFunc(globs, func(g string) bool { return matchGlob(g, path) })
+	}
+	return (len(x.opts.Include) == 0 || matches(x.opts.Include)) && !matches(x.opts.Exclude)
+}
+
+// matchGlob is doublestar's rule, but what a folder/** matches is inside of it. A
+// glob that is none matches nothing.
+func matchGlob(glob, path string) bool {
+	ok, err := doublestar.Match(glob, path)
+	if folder, all := strings.CutSuffix(glob, "/**"); ok && all {
+		itself, _ := doublestar.Match(folder, path)
+		deeper, _ := doublestar.Match(folder+"/*/**", path)
+		child, _ := doublestar.Match(folder+"/*", path)
+		ok = !itself || deeper || child
+	}
+	return ok && err == nil
+}
+
 // scanTracked reads git's index. At the first time it is all that is known for a
 // moment.
 func (x *Index) scanTracked() *tracked {
@@ -283,10 +314,12 @@ func (x *Index) scanTracked() *tracked {
 	x.stamp = stampOf(repo.index)
 	x.known, x.recent = known, known.recent
 	if x.state.Load() == starting && len(known.dirs) > 0 {
-		for path, d := range known.dirs {
-			x.dirs[path] = d
+		if len(x.opts.Include)+len(x.opts.Exclude) == 0 { // else the walk comes first
+			for path, d := range known.dirs {
+				x.dirs[path] = d
+			}
+			x.publish(listing)
 		}
-		x.publish(listing)
 	}
 	return known
 }
@@ -329,7 +362,7 @@ func (x *Index) refresh(ctx context.Context, rules *ignore.Rules, paths []string
 	}
 	x.mu.Unlock()
 
-	w := &walk{root: x.root, dir: x.dir, rules: rules, tracked: known}
+	w := x.walk(rules, known)
 	var found []*dir
 	var mu sync.Mutex
 	w.emit = func(d *dir) {

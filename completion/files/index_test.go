@@ -73,6 +73,40 @@ func TestVectorOffers(t *testing.T) {
 	}
 }
 
+// The globs of further instances, as the reference has them; classes are ours.
+func TestVectorGlobs(t *testing.T) {
+	data, err := os.ReadFile("../../fixtures/completion/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] != "glob" {
+			continue
+		}
+		for _, row := range words[2:] {
+			at := strings.LastIndexByte(row, ':')
+			path, want := row[:at], row[at+1:] == "true"
+			if words[1] == "a[b]" {
+				want = path == "ab" // a class, not four letters
+			}
+			n++
+			if got := matchGlob(words[1], path); got != want {
+				t.Errorf("%s on %s: %v, want %v", words[1], path, got, want)
+			}
+		}
+	}
+	if n != 17 {
+		t.Errorf("%d answers", n)
+	}
+	dir := folder(t, map[string]string{"a.ts": "", "b/c.ts": "", "b/d.go": "", "gen/x.ts": ""})
+	x := open(t, dir, IndexOptions{Include: []string{"**/*.ts"}, Exclude: []string{"gen/**", "["}}).ready(t)
+	if got := filesOf(x.paths(t, "")); !cmp.Equal(got, []string{"a.ts", "b/c.ts"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // The order of hits, a row for each rule.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {

@@ -32,7 +32,8 @@ type walk struct {
 	root    *confine.Root
 	dir     string // of the root, without links
 	rules   *ignore.Rules
-	all     bool // what is ignored is offered too
+	all     bool                   // what is ignored is offered too
+	wanted  func(path string) bool // nil for all
 	tracked *tracked
 	emit    func(*dir) // called from several goroutines
 
@@ -151,6 +152,9 @@ func (w *walk) list(ctx context.Context, s step) (*dir, []step) {
 			}
 		}
 		if fl&isTracked == 0 && (s.closed || folder != nil && folder.Ignored(e.name, false)) {
+			continue
+		}
+		if w.wanted != nil && !w.wanted(join(s.path, e.name)) {
 			continue
 		}
 		files = append(files, named{e.name, fl})

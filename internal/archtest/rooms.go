@@ -98,7 +98,7 @@ var rooms = []room{
 	{"engine", "extension/attach", "edit_image and attachment_info", []string{"message", "media", "agent", "agent/tool", "attachment/handle"}, []string{ximage}},
 
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
-	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{fzf, xtext}},
+	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{doublestar, fzf, xtext}},
 	{"top", "completion/sources", "commands, sessions, attachments and profiles as offers, through their owners", []string{"completion"}, []string{xtext}},
 	{"engine", "extension/mcp", "the tools of MCP servers, shared between sessions", []string{"message", "policy", "agent", "agent/tool", "internal/confine", "internal/durable"}, []string{mcpSDK, gjson}},
 	{"top", "subagent", "profiles in force, control tools, queue, budgets, the life of a child, delivery",
