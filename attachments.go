@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/attachment/handle"
+	"github.com/piweb-go/piweb/completion"
+	"github.com/piweb-go/piweb/completion/sources"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/extension/attach"
 	"github.com/piweb-go/piweb/media"
@@ -103,14 +106,14 @@ var ErrAttachment = errors.New("not an attachment of this session")
 const maxAttached = 100
 
 // Attach is wrapper.Attachments.Attach.
-func (a *attachments) Attach(ctx context.Context, sessionID, text string, ids []string) (message.Content, []string, error) {
+func (a *attachments) Attach(ctx context.Context, sessionID, text string, ids, named []string) (message.Content, []string, error) {
 	list, err := a.find(ctx, sessionID, ids)
 	if err != nil {
 		return nil, nil, err
 	}
 	content := message.Content{message.Text(attachment.Inject(list, text))}
 	var notes []string
-	for _, d := range list {
+	for _, d := range append(list, a.others(ctx, sessionID, named, list)...) {
 		if !d.IsImage() {
 			continue
 		}
@@ -122,6 +125,24 @@ func (a *attachments) Attach(ctx context.Context, sessionID, text string, ids []
 		content = append(content, block)
 	}
 	return content, notes, nil
+}
+
+// others are the named attachments that are not in a list already.
+func (a *attachments) others(ctx context.Context, sessionID string, named []string, list []attachment.Descriptor) (out []attachment.Descriptor) {
+	for _, name := range named[:min(len(named), maxAttached)] {
+		id, err := attachment.ParseID(name)
+		if err != nil {
+			continue
+		}
+		same := func(d attachment.Descriptor) bool { return d.ID == id }
+		if slices.ContainsFunc(list, same) || slices.ContainsFunc(out, same) {
+			continue
+		}
+		if d, err := a.scope(sessionID).Find(ctx, id); err == nil {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 func (a *attachments) find(ctx context.Context, sessionID string, ids []string) (list []attachment.Descriptor, err error) {
@@ -210,6 +231,9 @@ func (a *attachments) Strip(ctx context.Context, sessionID string, call *tool.Ca
 // Attachments is the store of attachments, or nil where they are off.
 func (r *Runtime) Attachments() (*attachment.Store, error) { return r.attachments.open() }
 
+// HasAttachments tells whether there can be any, without making a place for them.
+func (r *Runtime) HasAttachments() bool { return !r.attachments.off && r.attachments.setup.Exists() }
+
 // AttachmentEnv are the variables that let a configured tool program use the
 // attachments of a session (attachment.FromEnv). They hold the secret that signs
 // addresses: a program that a model can choose must not get them.
@@ -218,6 +242,61 @@ func (r *Runtime) AttachmentEnv(sessionID string) ([]string, error) {
 		return nil, nil
 	}
 	return r.attachments.setup.Environ(sessionID)
+}
+
+// Attachments lists what the session of a scope may use, for completion.
+func (a *attachments) Attachments(ctx context.Context, s completion.Scope) (out []sources.Attachment, err error) {
+	if !a.setup.Exists() {
+		return nil, nil
+	}
+	store, err := a.open()
+	if err != nil || store == nil {
+		return nil, err
+	}
+	list, err := store.List(ctx, s.SessionID)
+	for _, d := range list {
+		out = append(out, sources.Attachment{ID: d.ID.String(), Name: d.Name, MIME: d.Kind(), Size: d.Size, PreviewURL: store.Links().URL(d.ID)})
+	}
+	return out, err
+}
+
+// Marker is what a token @attachment:… becomes. ok is false for what the session
+// may not use.
+func (a *attachments) Marker(ctx context.Context, s completion.Scope, name string) (marker string, ok bool, err error) {
+	id, err := attachment.ParseID(name)
+	if err != nil || !a.setup.Exists() {
+		return "", false, nil
+	}
+	d, err := a.scope(s.SessionID).Find(ctx, id)
+	if err != nil {
+		return "", false, nil
+	}
+	return attachment.Marker(d), true, nil
+}
+
+// handOver grants a subagent the attachments that its task names, as far as its
+// parent may use them itself. Others stay what they are: text.
+func (a *attachments) handOver(ctx context.Context, child *Session, task string) error {
+	ids := attachment.IDsIn(task)
+	parent := child.Log().Header().ParentSession
+	if len(ids) == 0 || parent == "" || !a.setup.Exists() {
+		return nil
+	}
+	store, err := a.open()
+	if err != nil || store == nil {
+		return err
+	}
+	h, err := session.ReadHeader(parent)
+	if err != nil {
+		return nil // a parent that is gone hands nothing over
+	}
+	for _, id := range ids {
+		err := store.Grant(ctx, h.ID, child.ID(), id)
+		if err != nil && !errors.Is(err, attachment.ErrUnknown) && !errors.Is(err, attachment.ErrForeign) {
+			return err
+		}
+	}
+	return nil
 }
 
 // companion lets attachments follow sessions; see attachment.Companion. Where

@@ -18,6 +18,7 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/attachment"
+	"github.com/piweb-go/piweb/completion"
 	"github.com/piweb-go/piweb/extension/attach/attachtest"
 	"github.com/piweb-go/piweb/fixtures/pictures"
 	"github.com/piweb-go/piweb/message"
@@ -229,6 +230,70 @@ func count(c message.Content, kind string) (n int) {
 		}
 	}
 	return n
+}
+
+// TestMentionedAttachment: an attachment that is named by @ is offered, becomes its
+// marker, and its picture goes to the model once; another session's stays text.
+func TestMentionedAttachment(t *testing.T) {
+	w := newRing(t)
+	s, other := w.create(), w.create()
+	cat := w.put(s.ID(), "my cat.png", "image/png", pictures.PNG(pictures.Noise(20, 10, 1)))
+	foreign := w.put(other.ID(), "theirs.png", "image/png", pictures.PNG(pictures.Noise(20, 10, 2)))
+	scope, err := w.rt.CompletionScope("", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offer := w.rt.Completion().Complete(t.Context(), completion.Query{Scope: scope, Trigger: "@", Text: "cat"})
+	var token string
+	for _, i := range offer.Items {
+		if i.ID == cat.ID.String() {
+			token = i.InsertText
+		}
+		if i.ID == foreign.ID.String() {
+			t.Error("another session's attachment is offered")
+		}
+	}
+	if token == "" {
+		t.Fatalf("it is not offered: %+v", offer.Items)
+	}
+	w.say(s, "look at "+token+" and "+token+" and @attachment:"+foreign.ID.String(), cat)
+	c := message.ContentOf(w.model.Last().Messages[0])
+	text := c.PlainText()
+	if strings.Count(text, attachment.Marker(cat)) != 3 || strings.Contains(text, "theirs.png") || count(c, message.TypeImage) != 1 {
+		t.Errorf("the model got %d pictures and %q", count(c, message.TypeImage), text)
+	}
+	w.say(s, "again "+token)
+	last := w.model.Last().Messages
+	if c := message.ContentOf(last[len(last)-1]); count(c, message.TypeImage) != 1 {
+		t.Errorf("the picture of a mention was not sent: %q", c.PlainText())
+	}
+}
+
+// TestHandedToAChild: a subagent gets the attachments that its task names, those
+// that its parent may use, and no others.
+func TestHandedToAChild(t *testing.T) {
+	w := newRing(t)
+	if err := w.rt.SubagentSettings().SetBuiltIn(true); err != nil {
+		t.Fatal(err)
+	}
+	s, other := w.create(), w.create()
+	own := w.put(s.ID(), "own.txt", "text/plain", []byte("own"))
+	kept := w.put(s.ID(), "kept.txt", "text/plain", []byte("kept"))
+	foreign := w.put(other.ID(), "foreign.txt", "text/plain", []byte("foreign"))
+	w.say(s, `CALL Agent {"prompt":"look at `+own.ID.String()+` and `+foreign.ID.String()+`","description":"Look","subagent_type":"general-purpose"}`)
+	runs, err := w.rt.Subagents().Children(t.Context(), s.Log().Path())
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%+v, %v: %s", runs, err, w.result(s).Content.PlainText())
+	}
+	child := runs[0].ID
+	for _, c := range []struct {
+		d   attachment.Descriptor
+		may bool
+	}{{own, true}, {kept, false}, {foreign, false}} {
+		if _, err := w.store.Check(t.Context(), child, c.d.ID); (err == nil) != c.may {
+			t.Errorf("%s: %v", c.d.Name, err)
+		}
+	}
 }
 
 func TestEditImageRefuses(t *testing.T) {

@@ -54,7 +54,7 @@ func newMentions(rt *Runtime, extra []completion.Provider) (*mentions, error) {
 		value, _ := h.lookup(name)
 		return value
 	}})
-	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m), sources.Resources(m)}
+	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m), sources.Resources(m), sources.Attachments(rt.attachments)}
 	for _, p := range append(own, extra...) {
 		if err := m.registry.Add(p); err != nil {
 			return nil, errors.Join(err, m.files.Close())
@@ -195,6 +195,11 @@ func (m *mentions) resolve(ctx context.Context, at wrapper.Place, text string) w
 	scope := completion.Scope{SessionID: at.SessionID, SessionFile: at.SessionFile, CWD: at.CWD}
 	res := m.registry.Resolve(ctx, scope, text)
 	out := wrapper.Mentioned{Text: res.Text}
+	for _, f := range res.Found {
+		if f.Kind == "attachment" {
+			out.Attachments = append(out.Attachments, f.ID)
+		}
+	}
 	if own, _ := config.ReadOwn(m.agentDir); own.Mentions.Documents {
 		out.Documents = mentionedDocuments(at.CWD, res.Found, own.Mentions.MaxBytes)
 	}

@@ -107,7 +107,7 @@ func (n *nursery) Dispatch(ctx context.Context, d subagent.Dispatch) (subagent.C
 		}
 	}
 	n.mu.Unlock()
-	return &child{s}, nil
+	return &child{s, n.rt.attachments}, nil
 }
 
 func contains(list []string, s string) bool {
@@ -127,7 +127,7 @@ func (n *nursery) Reopen(ctx context.Context, path string) (subagent.Child, erro
 	if state, _ := s.State(); state == wrapper.Running {
 		return nil, fmt.Errorf("%w: the subagent answers somebody else", wrapper.ErrRunning)
 	}
-	return &child{s}, nil
+	return &child{s, n.rt.attachments}, nil
 }
 
 // Tree finds the root of a session by the links that children carry, and all that
@@ -201,7 +201,10 @@ func (n *nursery) Look(path string, do func(subagent.View) error) error {
 }
 
 // child is a live child as package subagent sees it.
-type child struct{ s *Session }
+type child struct {
+	s     *Session
+	files *attachments
+}
 
 func (c *child) ID() string   { return c.s.ID() }
 func (c *child) Path() string { return c.s.Log().Path() }
@@ -211,6 +214,9 @@ func (c *child) Record(_ context.Context, entries ...session.Payload) error {
 }
 
 func (c *child) Prompt(ctx context.Context, text string, guard func(int) (string, error)) (func(context.Context) error, error) {
+	if err := c.files.handOver(ctx, c.s, text); err != nil {
+		return nil, err
+	}
 	t, err := c.s.PromptGuarded(ctx, Input{Text: text, Verbatim: true}, guard)
 	if err != nil {
 		return nil, err
@@ -219,6 +225,9 @@ func (c *child) Prompt(ctx context.Context, text string, guard func(int) (string
 }
 
 func (c *child) Steer(ctx context.Context, text string) error {
+	if err := c.files.handOver(ctx, c.s, text); err != nil {
+		return err
+	}
 	_, err := c.s.Steer(ctx, Input{Text: text, Verbatim: true})
 	return err
 }

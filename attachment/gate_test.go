@@ -197,6 +197,33 @@ func TestFindMarkers(t *testing.T) {
 	}
 }
 
+func TestIDsIn(t *testing.T) {
+	a, b := newID(), newID()
+	text := "x " + a.String() + ", (" + b.String() + ") " + a.String() + " " + b.String() + "x y" + a.String() + " att_short " + a.String()[:20]
+	if got := IDsIn(text); !slices.Equal(got, []ID{a, b}) {
+		t.Errorf("%v", got)
+	}
+	var many strings.Builder
+	for range 3 * maxIDs {
+		many.WriteString(newID().String() + " ")
+	}
+	if got := IDsIn(many.String()); len(got) != maxIDs {
+		t.Errorf("%d ids", len(got))
+	}
+}
+
+func TestTitle(t *testing.T) {
+	m := "[attachment id=" + newID().String() + " type=image/png name=cat.png]"
+	for text, want := range map[string]string{
+		"hello": "hello", m + "\n\nhello": "hello", m + "\n" + m + "\n\n hello": " hello", "see " + m + " there": "see  there",
+		m + "\n\n": "cat.png", m + "\n" + m + "\n\n": "cat.png, cat.png", "": "",
+	} {
+		if got := Title(text); got != want {
+			t.Errorf("%q: %q, not %q", text, got, want)
+		}
+	}
+}
+
 // W16: a megabyte of markers that never end takes minutes. Here every start is
 // looked at in a bounded part of the text: the bytes that are looked at double with
 // the text, whatever it holds.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,28 @@ func looksLikeID(s string) bool {
 
 func idChar(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+// maxIDs bounds how many ids of one text are looked at.
+const maxIDs = 100
+
+// IDsIn finds the ids that a text names anywhere, each once, the first hundred. It
+// is for texts that hand attachments over; whether they may be is asked for each.
+func IDsIn(text string) (ids []ID) {
+	for at := 0; len(ids) < maxIDs; {
+		i := strings.Index(text[at:], idPrefix)
+		if i < 0 {
+			break
+		}
+		at += i
+		if end := at + idLength; end <= len(text) && (end == len(text) || !idChar(text[end])) && (at == 0 || !idChar(text[at-1])) {
+			if id, err := ParseID(text[at:end]); err == nil && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		at += len(idPrefix)
+	}
+	return ids
 }
 
 // String returns the id as it is written.

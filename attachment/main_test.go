@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PIWEB_TEST_TOOL_PROGRAM") != "" {
 		os.Exit(toolProgram())
 	}
+	if dir := os.Getenv("PIWEB_TEST_KILLED"); dir != "" {
+		killedProgram(dir)
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -108,6 +108,28 @@ func findMarkers(text string, look func(bytes int)) []Found {
 	}
 }
 
+// Title is what a user's text says in a list: the text without its markers, and
+// where nothing else is said, the names of the files.
+func Title(text string) string {
+	found := FindMarkers(text)
+	if len(found) == 0 {
+		return text
+	}
+	var b strings.Builder
+	var names []string
+	at := 0
+	for _, f := range found {
+		b.WriteString(text[at:f.Start])
+		at = f.End
+		names = append(names, f.Name)
+	}
+	b.WriteString(text[at:])
+	if strings.TrimSpace(b.String()) == "" {
+		return strings.Join(names, ", ")
+	}
+	return strings.TrimLeft(b.String(), "\r\n")
+}
+
 // parseMarker reads the marker at the start of text; End is its length.
 func parseMarker(text string, look func(bytes int)) (f Found, ok bool) {
 	at := len(markerStart)

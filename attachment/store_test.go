@@ -653,6 +653,45 @@ func TestEntry(t *testing.T) {
 	}
 }
 
+// BenchmarkPut stores 25 MiB as an attachment, and in turn does what nobody can do
+// without: hash them, write them to a file, sync it.
+func BenchmarkPut(b *testing.B) {
+	w := newWorld(b)
+	data := make([]byte, 25<<20)
+	for i := range data {
+		data[i] = byte(i * 7 >> 3)
+	}
+	w.put("s", "first", "a/b", "x") // the folder is there
+	var ours, floor time.Duration
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		start := time.Now()
+		d, err := w.Put(b.Context(), New{SessionID: "s", Name: "n", MimeType: "a/b", Size: int64(len(data))}, bytes.NewReader(data))
+		if err != nil {
+			b.Fatal(err)
+		}
+		ours += time.Since(start)
+		b.StopTimer()
+		if err := w.Delete(b.Context(), d.ID); err != nil {
+			b.Fatal(err)
+		}
+		start = time.Now()
+		_ = blob.RefOf(data)
+		f, err := os.Create(filepath.Join(w.dir.Root(), "floor"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, err = f.Write(data)
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			b.Fatal(err)
+		}
+		floor += time.Since(start)
+		b.StartTimer()
+	}
+	b.ReportMetric(100*float64(floor)/float64(ours), "%of-sha256+write+sync")
+	b.ReportMetric((ours-floor).Seconds()*1000/float64(b.N), "ms-over-the-floor")
+}
+
 // BenchmarkList lists the attachments of one session among 20 000 of others: with
 // nothing changed, and right after a put.
 func BenchmarkList(b *testing.B) {

@@ -323,7 +323,7 @@ func (s *Server) rawAttachment(w http.ResponseWriter, r *http.Request, escaped s
 	inline := showable(d.Kind())
 	h.Set("Content-Type", contentType(d))
 	h.Set("Content-Disposition", disposition(inline, d.Name))
-	h.Set("Content-Security-Policy", rawCSP)
+	h.Set("Content-Security-Policy", rawCSP+strings.Join(append([]string{"; frame-ancestors 'self'"}, s.cfg.AttachmentOrigins...), " "))
 	h.Set("Cache-Control", "private, max-age=300")
 	h.Set("ETag", etag(d))
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime + time.Duration(d.Size/slowest)*time.Second))
@@ -348,8 +348,8 @@ func one(values []string) string {
 }
 
 // rawCSP keeps whatever a file contains from running: no script, no request, an
-// origin of its own.
-const rawCSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox; frame-ancestors 'none'"
+// origin of its own. Who may frame it is added: our page, and who is configured.
+const rawCSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
 
 // showable are the types that a browser may show in place. All others are
 // downloaded: a page, a drawing with scripts or a document must not open on our

@@ -427,7 +427,7 @@ func TestW17ActiveTypes(t *testing.T) {
 			t.Errorf("%s: %q", kind, got.header.Get("Content-Disposition"))
 		}
 		csp := got.header.Get("Content-Security-Policy")
-		if !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "sandbox") || strings.Contains(csp, "allow-scripts") || strings.Contains(csp, "script-src") ||
+		if !strings.HasSuffix(csp, "frame-ancestors 'self' https://friend.example") || !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "sandbox") || strings.Contains(csp, "allow-scripts") || strings.Contains(csp, "script-src") ||
 			got.header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %v", kind, got.header)
 		}

@@ -17,32 +17,33 @@ import (
 // a program without attachments, changes nothing but the markers.
 type shower struct {
 	ctx   context.Context
-	store *attachment.Store
+	open  func() (*attachment.Store, error)
 	owner string
+	links *attachment.Links                 // when one was found
 	known map[string]*attachment.Descriptor // nil: not the session's
 }
 
 func (s *Server) newShower(ctx context.Context, owner string) *shower {
-	store, err := s.rt.Attachments()
-	if err != nil {
-		store = nil
-	}
-	return &shower{ctx: ctx, store: store, owner: owner, known: map[string]*attachment.Descriptor{}}
+	return &shower{ctx: ctx, open: s.rt.Attachments, owner: owner, known: map[string]*attachment.Descriptor{}}
 }
 
 // find looks up an attachment of the session, each once.
 func (sh *shower) find(name string) *attachment.Descriptor {
-	if sh.store == nil {
-		return nil
-	}
 	if d, ok := sh.known[name]; ok {
 		return d
 	}
 	sh.known[name] = nil
-	if id, err := attachment.ParseID(name); err == nil {
-		if d, err := sh.store.Check(sh.ctx, sh.owner, id); err == nil {
-			sh.known[name] = &d
-		}
+	id, err := attachment.ParseID(name)
+	if err != nil {
+		return nil
+	}
+	// Opened for the first id: a history without attachments makes no place for them.
+	store, err := sh.open()
+	if err != nil || store == nil {
+		return nil
+	}
+	if d, err := store.Check(sh.ctx, sh.owner, id); err == nil {
+		sh.known[name], sh.links = &d, store.Links()
 	}
 	return sh.known[name]
 }
@@ -61,7 +62,7 @@ type chip struct {
 func (sh *shower) chip(f attachment.Found) chip {
 	c := chip{Type: message.TypeImage, AttachmentID: f.ID.String(), MimeType: f.MimeType, Name: f.Name}
 	if d := sh.find(c.AttachmentID); d != nil {
-		c.MimeType, c.Name, c.Size, c.DisplayURL = d.MimeType, d.Name, d.Size, sh.store.Links().URL(d.ID)
+		c.MimeType, c.Name, c.Size, c.DisplayURL = d.MimeType, d.Name, d.Size, sh.links.URL(d.ID)
 	}
 	return c
 }
@@ -140,7 +141,7 @@ var idKeys = []string{"attachmentId", "outputAttachmentId", "inputAttachmentId"}
 // refresh gives every object of a message that names an attachment of the session
 // a fresh displayUrl. Everything else keeps its bytes.
 func (sh *shower) refresh(data json.RawMessage) json.RawMessage {
-	if sh.store == nil || !bytes.Contains(data, []byte(`ttachmentId"`)) {
+	if !bytes.Contains(data, []byte(`ttachmentId"`)) {
 		return data
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -177,7 +178,7 @@ func (sh *shower) walk(v any, depth int) (changed bool) {
 				continue
 			}
 			if d := sh.find(name); d != nil {
-				v["displayUrl"] = sh.store.Links().URL(d.ID)
+				v["displayUrl"] = sh.links.URL(d.ID)
 				changed = true
 			}
 			break

@@ -14,9 +14,10 @@ import (
 // Attachments is what a live session needs of the store of attachments.
 type Attachments interface {
 	// Attach makes the content of a prompt: the markers of the attachments that ids
-	// name, the text, and the pictures among them. notes say what a model will not
-	// see. An id that the session may not use is an error that names it.
-	Attach(ctx context.Context, sessionID, text string, ids []string) (content message.Content, notes []string, err error)
+	// name, the text, and the pictures among them and among those whose markers the
+	// text has already. notes say what a model will not see. An id that the session
+	// may not use is an error that names it; a named one is passed over.
+	Attach(ctx context.Context, sessionID, text string, ids, named []string) (content message.Content, notes []string, err error)
 	// Judge says why a call of the session must not run with these arguments, or "".
 	Judge(ctx context.Context, sessionID string, call *tool.Call) string
 	// Strip frees a result of bytes that would go into the file as base64.
@@ -26,14 +27,14 @@ type Attachments interface {
 // content is the content of a prompt. Its attachments come after everything that
 // was made of the text: they are never taken for a part of what the user wrote.
 // A picture that was uploaded and sent beside is there once.
-func (s *Session) content(ctx context.Context, in Input, text string) (message.Content, error) {
-	if len(in.Attachments) == 0 {
+func (s *Session) content(ctx context.Context, in Input, text string, named []string) (message.Content, error) {
+	if len(in.Attachments)+len(named) == 0 {
 		return in.content(text), nil
 	}
 	if s.opts.Attachments == nil {
 		return nil, ErrNoAttachments
 	}
-	content, notes, err := s.opts.Attachments.Attach(ctx, s.ID(), text, in.Attachments)
+	content, notes, err := s.opts.Attachments.Attach(ctx, s.ID(), text, in.Attachments, named)
 	for _, n := range notes {
 		s.hub.publish(agent.Event{Type: Notice, Reason: n})
 	}

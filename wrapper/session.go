@@ -276,15 +276,16 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 // mu, with an engine.
 func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send bool, err error) {
 	text := strings.ToValidUTF8(in.Text, "\uFFFD")
+	var named []string
 	if !in.Verbatim {
 		var behind []document.Document
-		text, behind = s.mentioned(ctx, text)
+		text, behind, named = s.mentioned(ctx, text)
 		if text, send, err = s.expand(ctx, text); err != nil || !send {
 			return said, false, err
 		}
 		text = document.Append(text, behind)
 	}
-	content, err := s.content(ctx, in, text)
+	content, err := s.content(ctx, in, text, named)
 	if err != nil {
 		return said, false, err
 	}

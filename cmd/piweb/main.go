@@ -20,6 +20,8 @@ import (
 	"github.com/piweb-go/piweb/agent/model/google"
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/agent/model/openai"
+	"github.com/piweb-go/piweb/attachment"
+	"github.com/piweb-go/piweb/blob/s3"
 	"github.com/piweb-go/piweb/config"
 	"github.com/spf13/cobra"
 )
@@ -97,7 +99,8 @@ func (a *app) runtime() (*piweb.Runtime, error) {
 }
 
 func (a *app) config() piweb.Config {
-	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle(), Externalize: config.Externalize(a.externalize), Confine: a.confine}
+	return piweb.Config{AgentDir: a.agentDir, SessionDir: a.sessionDir, Providers: providers(), IdleTimeout: a.idle(), Externalize: config.Externalize(a.externalize), Confine: a.confine,
+		Attachments: piweb.AttachmentConfig{Kinds: []attachment.Kind{s3.Kind}}}
 }
 
 // providers are the wires that this program speaks.

@@ -75,7 +75,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 	token := rand.Text()
 	s, err := server.New(server.Config{
 		Runtime: rt, Page: page, InlineStyles: f.ui != "", Token: token, Hosts: f.hosts, DefaultCWD: cwd(),
-		DefaultSource: os.Getenv("PI_WEB_DEFAULT_SOURCE"), Version: versionText(),
+		AttachmentOrigins: attachmentOrigins(rt),
+		DefaultSource:     os.Getenv("PI_WEB_DEFAULT_SOURCE"), Version: versionText(),
 		HiddenProviders: strings.FieldsFunc(os.Getenv("PI_WEB_HIDE_PROVIDERS"), func(r rune) bool { return r == ',' || r == ' ' }),
 		Demo:            func(ctx context.Context) (server.Demo, error) { return serverDemo(ctx, rt) },
 		Log:             slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
@@ -84,6 +85,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 		return errors.Join(err, ln.Close())
 	}
 	defer s.Close()
+	tidied := a.tidyAttachments(ctx, rt)
+	defer func() { stop(); <-tidied }()
 	a.announce(fmt.Sprintf("http://%s/?token=%s", ln.Addr(), token))
 	if err := s.Serve(ctx, ln); err != nil {
 		return err

@@ -20,6 +20,7 @@ const (
 	gjson       = "github.com/tidwall/gjson"
 	sjson       = "github.com/tidwall/sjson"
 	flock       = "github.com/gofrs/flock"
+	minioGo     = "github.com/minio/minio-go/v7"
 	uuid        = "github.com/google/uuid"
 	openaiGo    = "github.com/openai/openai-go/v3"
 	anthropicGo = "github.com/anthropics/anthropic-sdk-go/v2"
@@ -66,14 +67,15 @@ var rooms = []room{
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine", "internal/durable", "config/public"}, []string{gjson, sjson}},
 	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable", "internal/watch"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
-	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
-	{"data", "session/export", "a session as JSONL, Markdown or HTML, without secrets", []string{"message", "session", "internal/durable"}, []string{gjson, sjson}},
-	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
-	{"data", "artifact", "whole outputs beside the session; artifact:// and agent://", []string{"session", "internal/confine", "internal/durable"}, []string{gjson}},
 	{"data", "blob", "bytes by key or by hash: the store and its folder, content references", []string{"internal/confine", "internal/durable"}, nil},
 	{"data", "attachment/handle", "what the author of a tool needs of attachments", nil, nil},
 	{"data", "attachment/client", "uploads files to a running piweb, for programs", nil, nil},
 	{"data", "attachment", "ids, descriptors, grants, signed addresses, markers, ownership, the handle of tools", []string{"attachment/handle", "blob", "message", "session", "internal/durable", "internal/signed"}, []string{gjson}},
+	{"data", "blob/s3", "the store in a bucket", []string{"blob", "attachment"}, []string{minioGo}},
+	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "attachment", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
+	{"data", "session/export", "a session as JSONL, Markdown or HTML, without secrets", []string{"message", "session", "internal/durable"}, []string{gjson, sjson}},
+	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
+	{"data", "artifact", "whole outputs beside the session; artifact:// and agent://", []string{"session", "internal/confine", "internal/durable"}, []string{gjson}},
 	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
 	{"data", "media", "pictures: admit, bound, describe, place in a request", []string{"message"}, []string{mimetype, ximage}},
 	{"data", "resource", "context files, skills, templates, profiles on disk", []string{"toolselect", "internal/confine", "internal/frontmatter", "internal/ignore"}, []string{xtext, doublestar}},
@@ -140,11 +142,12 @@ var rooms = []room{
 		}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "config", "session", "session/catalog", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "media"}, nil},
-	{"top", "cmd/piweb", "the command line", []string{".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
+	{"top", "cmd/piweb", "the command line", []string{"attachment", "blob/s3", ".", "artifact", "gc", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 
 	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},
 	{"–", "bench", "the figures of session files beside the bars that they keep", nil, nil},
 	{"–", "interop/made", "sessions of each kind for the check against real pi", []string{"message", "session"}, nil},
+	{"–", "examples/attachments", "a file's whole way, in one program", []string{".", "server", "message", "agent", "agent/model", "attachment/client"}, nil},
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
 }

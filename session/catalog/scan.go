@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
@@ -425,7 +426,7 @@ func (s *scanner) message(h head, l *line) error {
 		return nil
 	}
 	data, err := l.whole()
-	info.First = clip(firstText(view(data).Get("message.content")))
+	info.First = clip(attachment.Title(firstText(view(data).Get("message.content"))))
 	return err
 }
 
