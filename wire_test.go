@@ -158,8 +158,8 @@ const chatHead = globalText + "\n\n" + projectText
 
 // TestHeadAtTheProvider: what arrives at the provider is what the loadout says,
 // byte for byte, for each kind of policy, on the first turn, on the turn after a
-// tool, and after leaving and entering Chat Only. What was recorded is what was
-// sent.
+// tool, when a refused request is sent again, after a compaction, and after leaving
+// and entering Chat Only. What was recorded is what was sent.
 func TestHeadAtTheProvider(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -193,13 +193,22 @@ func TestHeadAtTheProvider(t *testing.T) {
 		}, chatHead, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, toolTurns(t))
+			w := newWorld(t, modeltest.Parse(t, `{"steps":[
+				{"match":"with tool","toolCalls":[{"name":"read","arguments":{"path":"go.mod"}}]},
+				{"match":"with tool","text":"seen"},
+				{"match":"busy","error":{"status":429,"message":"Slow down."}},
+				{"match":"busy","error":{"status":500,"message":"Oh no."}},
+				{"match":"busy","text":"now"},
+				{"match":"plain","text":"ok","repeat":true},
+				{"repeat":true,"text":"A summary of what was said."}]}`))
+			w.put(".pi/agent/settings.json", `{"defaultProvider":"rec","defaultModel":"m1","retry":{"baseDelayMs":1},"compaction":{"keepRecentTokens":1}}`)
 			s := c.start(w)
 			prompts := []string{"plain one", "plain two"}
 			if len(c.tools) > 0 {
 				prompts = append(prompts, "with tool")
 			}
-			for _, text := range prompts {
+			say := func(text string) {
+				t.Helper()
 				before := w.provider.Count()
 				w.say(s, text)
 				want := w.head(s)
@@ -222,9 +231,24 @@ func TestHeadAtTheProvider(t *testing.T) {
 					}
 				}
 			}
+			for _, text := range prompts {
+				say(text)
+			}
 			if len(c.tools) > 0 && !slices.Contains(modeltest.Roles(w.last().Body), "tool") {
 				t.Error("no turn after a tool was sent")
 			}
+			before := w.provider.Count()
+			if say("busy"); w.provider.Count() != before+3 {
+				t.Errorf("%d requests for a prompt that is refused twice", w.provider.Count()-before)
+			}
+			done, err := s.Compact(t.Context(), "")
+			if err == nil {
+				_, err = done.Result(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			say("plain after the compaction")
 			w.checkReceipts(s)
 		})
 	}

@@ -140,6 +140,9 @@ func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
 	}
 	s.LoadSkills, s.LoadExtensions = snap.Get("loadSkills").Bool(), snap.Get("loadExtensions").Bool()
 	if exact := snap.Get("exactSystemPrompt"); exact.Type == gjson.String {
+		if halfPair(exact) {
+			return s, fmt.Errorf("its exactSystemPrompt holds half of a surrogate pair, so it cannot be sent as it is")
+		}
 		text := exact.String()
 		s.Exact = &text
 	} else if exact.Exists() && exact.Type != gjson.Null {
@@ -173,6 +176,9 @@ func stringList(v gjson.Result, key string) ([]string, error) {
 	for _, item := range list.Array() {
 		if item.Type != gjson.String {
 			return nil, fmt.Errorf("its %s holds %s, which is no string", key, rawOrMissing(item))
+		}
+		if halfPair(item) {
+			return nil, fmt.Errorf("its %s holds half of a surrogate pair, so it cannot be sent as it is", key)
 		}
 		out = append(out, item.String())
 	}

@@ -239,16 +239,21 @@ func TestChildWithABrokenSnapshotIsRefused(t *testing.T) {
 		line string
 		ok   bool
 	}{
-		"good":                 {child(`{"version":1,"appendSystemPrompt":["x"],"tools":["read"]}`), true},
-		"powershell (D3)":      {child(`{"version":1,"appendSystemPrompt":[],"tools":["powershell"]}`), true},
-		"extension tools":      {child(`{"version":1,"appendSystemPrompt":[],"tools":["web"],"loadExtensions":true}`), true},
-		"version 2":            {child(`{"version":2,"appendSystemPrompt":[],"tools":["read"]}`), false},
-		"no snapshot":          {child(`null`), false},
-		"no tools":             {child(`{"version":1,"appendSystemPrompt":[]}`), false},
-		"unknown tool":         {child(`{"version":1,"appendSystemPrompt":[],"tools":["web"]}`), false},
-		"control tool":         {child(`{"version":1,"appendSystemPrompt":[],"tools":["Agent"],"loadExtensions":true}`), false},
-		"prompt is no list":    {child(`{"version":1,"appendSystemPrompt":"x","tools":["read"]}`), false},
-		"metadata of the next": {`"custom","customType":"pi-web:subagent","data":{"version":2}`, false},
+		"good":                     {child(`{"version":1,"appendSystemPrompt":["x"],"tools":["read"]}`), true},
+		"powershell (D3)":          {child(`{"version":1,"appendSystemPrompt":[],"tools":["powershell"]}`), true},
+		"extension tools":          {child(`{"version":1,"appendSystemPrompt":[],"tools":["web"],"loadExtensions":true}`), true},
+		"version 2":                {child(`{"version":2,"appendSystemPrompt":[],"tools":["read"]}`), false},
+		"no snapshot":              {child(`null`), false},
+		"no tools":                 {child(`{"version":1,"appendSystemPrompt":[]}`), false},
+		"unknown tool":             {child(`{"version":1,"appendSystemPrompt":[],"tools":["web"]}`), false},
+		"control tool":             {child(`{"version":1,"appendSystemPrompt":[],"tools":["Agent"],"loadExtensions":true}`), false},
+		"prompt is no list":        {child(`{"version":1,"appendSystemPrompt":"x","tools":["read"]}`), false},
+		"a pair of surrogates":     {child(`{"version":1,"appendSystemPrompt":["x \ud83d\ude00 y"],"tools":["read"],"exactSystemPrompt":"\ud83d\ude00\\ud800 \n"}`), true},
+		"half a pair, exact":       {child(`{"version":1,"appendSystemPrompt":["x"],"tools":[],"exactSystemPrompt":"a\ud83db"}`), false},
+		"half a pair, at the end":  {child(`{"version":1,"appendSystemPrompt":["x"],"tools":[],"exactSystemPrompt":"a\ud83d"}`), false},
+		"the other half, appended": {child(`{"version":1,"appendSystemPrompt":["\udc00"],"tools":["read"]}`), false},
+		"two first halves":         {child(`{"version":1,"appendSystemPrompt":["\ud83d\ud83d\ude00"],"tools":["read"]}`), false},
+		"metadata of the next":     {`"custom","customType":"pi-web:subagent","data":{"version":2}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pinLine := `"custom","customType":"pi-web:tool-selection","data":{"version":1,"tools":["bash"]}`
