@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/piweb-go/piweb/artifact"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/subagent"
@@ -184,6 +186,31 @@ func (n *nursery) Deliver(ctx context.Context, path string, notice session.Custo
 		}
 	}
 	return s.Notify(ctx, notice)
+}
+
+func (n *nursery) Record(ctx context.Context, path string, entries ...session.Payload) error {
+	s, err := n.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := s.Persist(); err != nil {
+		return err
+	}
+	return s.RecordNow(entries...)
+}
+
+func (n *nursery) KeepOutput(parent, before, name, text string) (string, error) {
+	store := artifact.New(parent, artifact.Options{})
+	id, again := strings.CutPrefix(before, "agent://")
+	if !again {
+		fresh, err := store.NewAgent("", name)
+		if err != nil {
+			return "", err
+		}
+		id = string(fresh)
+	}
+	_, err := store.SaveAgent(artifact.AgentID(id), artifact.AgentOutput{Text: text})
+	return artifact.AgentID(id).URL(), err
 }
 
 func (n *nursery) Look(path string, do func(subagent.View) error) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -62,6 +63,19 @@ type row struct {
 // first row that matches counts.
 var table = []row{
 	{wrapper.ErrRunning, http.StatusConflict, "RUNNING", "The session is still answering. Wait for the end of the turn, or stop it."},
+	{subagent.ErrOff, http.StatusConflict, "SUBAGENTS_OFF", "Subagents are switched off. Switch them on first."},
+	{subagent.ErrNotRunning, http.StatusConflict, "NOT_RUNNING", ""},
+	{subagent.ErrNoChild, http.StatusNotFound, "SESSION_NOT_FOUND", "There is no subagent with this id."},
+	{subagent.ErrDepth, http.StatusConflict, "TOO_DEEP", ""},
+	{subagent.ErrBudget, http.StatusConflict, "BUDGET_USED_UP", ""},
+	{subagent.ErrLimits, http.StatusConflict, "LIMITS_REFUSED", ""},
+	{subagent.ErrMalformed, http.StatusConflict, "PROFILE_MALFORMED", ""},
+	{subagent.ErrSettings, http.StatusConflict, "SETTINGS_UNREADABLE", ""},
+	{subagent.ErrProfile, http.StatusNotFound, "PROFILE_NOT_FOUND", ""},
+	{subagent.ErrDraft, http.StatusBadRequest, "VALIDATION_FAILED", ""},
+	{subagent.ErrScope, http.StatusBadRequest, "VALIDATION_FAILED", ""},
+	{subagent.ErrSpec, http.StatusBadRequest, "VALIDATION_FAILED", ""},
+	{subagent.ErrClosed, http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again."},
 	{wrapper.ErrQueueFull, http.StatusTooManyRequests, "QUEUE_FULL", ""},
 	{wrapper.ErrNoAsk, http.StatusConflict, "UNKNOWN_EXTENSION_UI", "This question is answered already, or the run that asked it has ended."},
 	{agent.ErrNothingToCompact, http.StatusConflict, "NOTHING_TO_COMPACT", "There is nothing to sum up yet: the recent messages, which are kept as they are, are all there is."},

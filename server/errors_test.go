@@ -15,6 +15,7 @@ import (
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -33,6 +34,10 @@ func TestErrorTable(t *testing.T) {
 		piweb.ErrNoModel: "409 NO_MODEL", toolselect.ErrNames: "400 UNKNOWN_TOOL", catalog.ErrAmbiguous: "409 AMBIGUOUS_ID",
 		catalog.ErrNone: "404 SESSION_NOT_FOUND", fs.ErrNotExist: "404 SESSION_NOT_FOUND", session.ErrInUse: "409 IN_USE", session.ErrNotSession: "422 NOT_A_SESSION",
 		session.ErrReplaced: "409 REPLACED", session.ErrPoisoned: "409 NOT_DURABLE", context.DeadlineExceeded: "504 TIMEOUT", context.Canceled: "499 CANCELED",
+		subagent.ErrOff: "409 SUBAGENTS_OFF", subagent.ErrNotRunning: "409 NOT_RUNNING", subagent.ErrNoChild: "404 SESSION_NOT_FOUND", subagent.ErrDepth: "409 TOO_DEEP",
+		subagent.ErrBudget: "409 BUDGET_USED_UP", subagent.ErrLimits: "409 LIMITS_REFUSED", subagent.ErrMalformed: "409 PROFILE_MALFORMED",
+		subagent.ErrSettings: "409 SETTINGS_UNREADABLE", subagent.ErrProfile: "404 PROFILE_NOT_FOUND", subagent.ErrDraft: "400 VALIDATION_FAILED",
+		subagent.ErrScope: "400 VALIDATION_FAILED", subagent.ErrSpec: "400 VALIDATION_FAILED", subagent.ErrClosed: "503 SHUTTING_DOWN",
 	}
 	for _, r := range table {
 		p := toProblem(fmt.Errorf("outer words: %w", r.err))

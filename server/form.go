@@ -111,6 +111,49 @@ func (f *form) flag(field string) bool {
 	return b != nil && *b
 }
 
+// maybe reads a boolean; nil where it is missing.
+func (f *form) maybe(field string) *bool {
+	if b := f.flag(field); f.has(field) {
+		return &b
+	}
+	return nil
+}
+
+// number reads a number; nil where it is missing.
+func (f *form) number(field string) *float64 {
+	raw, ok := f.fields[field]
+	if !ok {
+		return nil
+	}
+	var n *float64
+	if json.Unmarshal(raw, &n) != nil || n == nil {
+		f.bad(field)
+		return nil
+	}
+	return n
+}
+
+// object reads an object that must be there. What is none is an empty one, and
+// noted.
+func (f *form) object(field string) *form {
+	o := &form{}
+	if json.Unmarshal(f.fields[field], &o.fields) != nil || o.fields == nil {
+		f.bad(field)
+		o.fields = nil
+	}
+	return o
+}
+
+// take takes over what is wrong in an object.
+func (f *form) take(field string, o *form) {
+	if o.fields == nil {
+		return // said already
+	}
+	for _, w := range o.wrong {
+		f.bad(field + "." + w)
+	}
+}
+
 // array reads the items of an array; nil where it is missing, or is none, which
 // is noted.
 func (f *form) array(field string) []json.RawMessage {

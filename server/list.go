@@ -31,6 +31,9 @@ type item struct {
 	Kind      string `json:"kind"`
 	Path      string `json:"path"`
 	Problem   string `json:"problem,omitempty"`
+
+	Subagent *relation `json:"subagent,omitempty"` // nil for a session that nobody's model started
+	header   string    // the parent that its header names
 }
 
 // sortKey is the time by which a list is sorted. What is no session stands at the
@@ -110,6 +113,9 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ map[stri
 		data, _ := json.Marshal(cursor{last.sortKey(), last.SessionID}) // two strings
 		next = base64.RawURLEncoding.EncodeToString(data)
 	}
+	if err := s.relate(r.Context(), items); err != nil {
+		return err
+	}
 	write(w, r, http.StatusOK, struct {
 		Sessions []item `json:"sessions"`
 		Next     string `json:"nextCursor,omitempty"`
@@ -145,7 +151,7 @@ const maxFirst = 300
 // itemOf describes a file for the list.
 func itemOf(info catalog.Info, mod time.Time) item {
 	i := item{CWD: info.CWD, Source: info.CWD, CreatedAt: stamp(info.Created), UpdatedAt: stamp(info.Modified), Name: info.Name, First: cut(info.First),
-		Messages: info.Messages, Tools: info.Tools, Kind: kindOf(info.Tools), Path: info.Path, Problem: info.Problem}
+		Messages: info.Messages, Tools: info.Tools, Kind: kindOf(info.Tools), Path: info.Path, Problem: info.Problem, header: info.Parent}
 	if i.CreatedAt == "" {
 		i.CreatedAt = stamp(mod)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/server/wire"
 	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/wrapper"
 )
 
@@ -49,6 +50,10 @@ type Runtime interface {
 	Thumb(ctx context.Context, data []byte) (media.Thumb, error)
 	// Attachments is the store of attachments, or nil where they are off.
 	Attachments() (*attachment.Store, error)
+	// Subagents start and look after the children of sessions.
+	Subagents() *piweb.Subagents
+	// SubagentSettings are the switches of subagents.
+	SubagentSettings() *subagent.SettingsFile
 	// Decide resolves the policy of a file and loads nothing.
 	Decide(path, cwd string) (policy.Policy, policy.Trail, error)
 	// Explain says of a file what a live session would do.

@@ -17,6 +17,9 @@ const BudgetType = "piweb:budget"
 // ErrBudget says that a tree of subagents has used up what it may.
 var ErrBudget = errors.New("the budget of this session's subagents is used up")
 
+// ErrLimits says that limits cannot be set like this.
+var ErrLimits = errors.New("the limits cannot be set like this")
+
 // Limits bound a tree of subagents: a session and everything that was started
 // below it. What is zero or missing in an entry is the default.
 type Limits struct {
@@ -40,33 +43,48 @@ func DefaultLimits() Limits {
 // Bounds of what an entry may ask for.
 const (
 	defaultConcurrent = 10
-	maxConcurrent     = 32
-	maxDepth          = 8
-	maxTotal          = 10_000
+	// MaxConcurrent is the most that run at once, of settings and of a budget.
+	MaxConcurrent = 32
+	maxDepth      = 8
+	maxTotal      = 10_000
 )
 
 // Check says what is wrong with limits that somebody wants to set.
 func (l Limits) Check() error {
-	bad := func(name string, most any) error {
+	switch name, most := l.wrong(); name {
+	case "":
+		return nil
+	case "dollars":
+		return fmt.Errorf("the limit \"dollars\" must be more than 0 and at most %v, or left out for the default", most)
+	default:
 		return fmt.Errorf("the limit %q must be from 1 to %v, or left out for the default", name, most)
 	}
+}
+
+// Wrong is the name of the limit that Check speaks of, "" for none.
+func (l Limits) Wrong() string {
+	name, _ := l.wrong()
+	return name
+}
+
+func (l Limits) wrong() (name string, most any) {
 	switch {
 	case l.Depth < 0 || l.Depth > maxDepth:
-		return bad("depth", maxDepth)
-	case l.Concurrent < 0 || l.Concurrent > maxConcurrent:
-		return bad("concurrent", maxConcurrent)
+		return "depth", maxDepth
+	case l.Concurrent < 0 || l.Concurrent > MaxConcurrent:
+		return "concurrent", MaxConcurrent
 	case l.Total < 0 || l.Total > maxTotal:
-		return bad("total", maxTotal)
+		return "total", maxTotal
 	case l.Turns < 0 || l.Turns > math.MaxInt32:
-		return bad("turns", math.MaxInt32)
+		return "turns", math.MaxInt32
 	case l.Tokens < 0:
-		return bad("tokens", int64(math.MaxInt64))
+		return "tokens", int64(math.MaxInt64)
 	case l.Seconds < 0 || l.Seconds > math.MaxInt32:
-		return bad("seconds", math.MaxInt32)
+		return "seconds", math.MaxInt32
 	case l.Dollars < 0 || math.IsNaN(l.Dollars) || l.Dollars > 1e9:
-		return fmt.Errorf("the limit \"dollars\" must be more than 0 and at most 1e9, or left out for the default")
+		return "dollars", 1e9
 	}
-	return nil
+	return "", nil
 }
 
 // orDefault fills in what is not said.

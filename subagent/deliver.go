@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -44,6 +45,7 @@ func (m *Manager) deliver(parent string) {
 		if err := m.host.Deliver(m.life, parent, Notice(r)); err != nil {
 			return
 		}
+		failpoint.Here("subagent-delivered")
 		m.hand(r)
 	}
 }

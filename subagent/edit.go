@@ -36,7 +36,16 @@ type Draft struct {
 	MaxTurns    float64 // 0 for no limit
 	Color       string
 	Isolation   string // "worktree", "off" or ""
+	InputFiles  *bool  // a model may give it files; nil for what the file says
 	Prompt      string
+}
+
+// DraftOf is a profile as a draft, for changing a part of it.
+func DraftOf(p Profile) Draft {
+	files := p.AllowInputFiles
+	return Draft{Name: p.Name, Description: p.Description, DisplayName: p.DisplayName, Tools: slices.Clone(p.Tools), Skills: p.Skills, Extensions: p.Extensions,
+		Enabled: p.Enabled, Inherit: p.InheritContext, Background: p.Background, Replace: p.Replace, Model: p.Model, Thinking: p.Thinking,
+		MaxTurns: float64(p.MaxTurns), Color: p.Color, Isolation: p.Isolation, InputFiles: &files, Prompt: p.Prompt}
 }
 
 // Errors of changes to profiles, to match with errors.Is.
@@ -266,6 +275,13 @@ func (d Draft) writeTo(p *page, fresh bool) {
 	p.orDrop("max_turns", turns)
 	p.orDrop("color", quote(d.Color))
 	p.orDrop("isolation", d.Isolation)
+	if d.InputFiles != nil {
+		word := "true"
+		if !*d.InputFiles {
+			word = ""
+		}
+		p.orDrop("allow_input_files", word)
+	}
 }
 
 // quote writes a text as a YAML scalar; "" stays "".

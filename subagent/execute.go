@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -21,6 +22,7 @@ var errTurns = errors.New("the limit of turns was reached")
 func (m *Manager) execute(r *run) {
 	m.tell(r)
 	from, err := m.begin(r)
+	failpoint.Here("subagent-running")
 	if err == nil {
 		err = m.within(r) // others may have used the budget up while it waited
 	}
@@ -145,6 +147,12 @@ func (m *Manager) settle(r *run, res Result) {
 			res.CleanupError = err.Error()
 		}
 	}
+	if res.Output = r.output; res.Text != "" {
+		if url, err := m.host.KeepOutput(r.parent, r.output, r.meta.Profile, res.Text); err == nil {
+			res.Output = url // else the whole stands in the child's file all the same
+		}
+	}
+	failpoint.Here("subagent-answered")
 	res.CompletedAt = stamp(m.now())
 	entry, err := payload(ResultType, res)
 	if err == nil {
@@ -153,6 +161,7 @@ func (m *Manager) settle(r *run, res Result) {
 	if err != nil && res.Error == "" {
 		res.Error = fmt.Sprintf("its result could not be recorded: %v", err)
 	}
+	failpoint.Here("subagent-recorded")
 	m.mu.Lock()
 	r.status, r.result = res.Status, res
 	m.mu.Unlock()

@@ -32,6 +32,13 @@ type Host interface {
 	// beginning of one. ErrNotHere where the parent is neither live nor was closed
 	// for idleness by this process.
 	Deliver(ctx context.Context, path string, notice session.CustomMessage) error
+	// Record appends entries to a session that no model sees, and makes them
+	// durable.
+	Record(ctx context.Context, path string, entries ...session.Payload) error
+	// KeepOutput keeps the whole answer of a child beside its parent, durable, and
+	// says at which address. before is the address of an earlier answer of the same
+	// child, which is replaced, or "".
+	KeepOutput(parent, before, name, text string) (url string, err error)
 	// Look reads a session's file, live or not. It does not start it.
 	Look(path string, do func(View) error) error
 }

@@ -24,6 +24,16 @@ func (l *lane) put(r *run, limit int) (now bool) {
 // now.
 func (l *lane) left() []*run {
 	l.running--
+	return l.fill()
+}
+
+// allow sets another limit and names those that may start now.
+func (l *lane) allow(limit int) []*run {
+	l.limit = limit
+	return l.fill()
+}
+
+func (l *lane) fill() []*run {
 	var next []*run
 	for l.running < l.limit && len(l.waiting) > 0 {
 		next = append(next, l.waiting[0])

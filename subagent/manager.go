@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/session"
 )
 
@@ -55,6 +56,7 @@ type run struct {
 	child    Child
 	task     string
 	maxTurns int
+	output   string // address of an earlier answer, or ""
 	worktree *worktree
 
 	done chan struct{} // closed when the result is recorded
@@ -143,6 +145,7 @@ func (m *Manager) Start(ctx context.Context, parent string, s Spec) (Run, error)
 		}
 		return Run{}, err
 	}
+	failpoint.Here("subagent-queued")
 	r := &run{id: child.ID(), path: child.Path(), parent: p.parent.Path, root: p.tree.root, child: child, task: p.child.Task,
 		maxTurns: p.meta.MaxTurns, worktree: wt, done: make(chan struct{}), meta: p.meta, status: Queued}
 	m.enqueue(r, p.tree.limits.Concurrent)
@@ -226,7 +229,7 @@ func (m *Manager) Wait(ctx context.Context, parent, id string) (Run, error) {
 	}
 	select {
 	case <-r.done:
-		return m.view(r), nil
+		return m.withSpent(r), nil
 	case <-ctx.Done():
 		return m.view(r), ctx.Err()
 	}
@@ -328,7 +331,7 @@ func (m *Manager) Resume(ctx context.Context, parent, id, prompt string, backgro
 		return Run{}, err
 	}
 	r := &run{id: id, path: old.Path, parent: parent, root: t.root, child: child, task: prompt, maxTurns: meta.MaxTurns,
-		done: make(chan struct{}), meta: meta, status: Queued}
+		output: old.Output, done: make(chan struct{}), meta: meta, status: Queued}
 	m.enqueue(r, t.limits.Concurrent)
 	return m.view(r), nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/piweb-go/piweb/message"
@@ -560,4 +561,63 @@ func TestBrokenFilesHideNoOther(t *testing.T) {
 	if tr, err := m.tree(t.Context(), w.parent.Path()); err != nil || tr.spent.Children != 2 {
 		t.Errorf("%+v (%v)", tr, err)
 	}
+}
+
+// TestLongAnswer: what goes into the parent is bounded and names the whole, which
+// is kept, also after a resume at the same address.
+func TestLongAnswer(t *testing.T) {
+	w, m := newWorld(t)
+	long := strings.Repeat("an answer of many lines, 漢字\n", 4000)
+	w.model = func(c *child, text string) { c.answer(turn{text: long + text}) }
+	r := w.wait(m, w.start(m, Spec{Task: "one"}).ID)
+	got := r.FinalText()
+	if len(got) > maxText+300 || !utf8.ValidString(got) || !strings.Contains(got, "read agent://0-general-purpose for all of it") {
+		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-200:])
+	}
+	if w.kept["agent://0-general-purpose"] != strings.TrimSpace(long+"one") || r.Text != strings.TrimSpace(long+"one") {
+		t.Error("the whole is not kept")
+	}
+	if _, err := m.Resume(t.Context(), w.parent.Path(), r.ID, "two", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wait(m, r.ID)
+	if len(w.kept) != 1 || w.kept["agent://0-general-purpose"] != strings.TrimSpace(long+"two") {
+		t.Errorf("%d outputs are kept", len(w.kept))
+	}
+	short := Run{ID: "x", Result: Result{Status: Completed, Text: "short", Output: "agent://1-x"}}
+	if s := short.FinalText(); strings.Contains(s, "agent://") {
+		t.Errorf("a short answer says %q", s)
+	}
+}
+
+// TestSetLimits: a raised limit lets those start that wait; a child has no limits of
+// its own.
+func TestSetLimits(t *testing.T) {
+	w, m := newWorld(t)
+	w.limits(Limits{Concurrent: 1})
+	release := make(chan struct{})
+	w.model = func(c *child, text string) {
+		<-release
+		c.answer(turn{text: "done"})
+	}
+	a, b := w.start(m, Spec{Task: "a", Background: new(bool)}), w.start(m, Spec{Task: "b", Background: new(bool)})
+	if now, err := m.Run(t.Context(), w.parent.Path(), b.ID); err != nil || now.Status != Queued {
+		t.Fatalf("%v (%v)", now.Status, err)
+	}
+	if err := m.SetLimits(t.Context(), w.parent.Path(), Limits{Concurrent: 33}); !errors.Is(err, ErrLimits) {
+		t.Errorf("33 at once: %v", err)
+	}
+	if err := m.SetLimits(t.Context(), a.Path, Limits{Total: 1}); !errors.Is(err, ErrLimits) {
+		t.Errorf("a child's: %v", err)
+	}
+	if err := m.SetLimits(t.Context(), w.parent.Path(), Limits{Concurrent: 2}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("both run", func() bool {
+		now, err := m.Run(t.Context(), w.parent.Path(), b.ID)
+		return err == nil && now.Status == Running
+	})
+	close(release)
+	w.wait(m, a.ID)
+	w.wait(m, b.ID)
 }

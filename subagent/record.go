@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
@@ -63,6 +64,7 @@ type Result struct {
 	Status       Status `json:"status"`
 	CompletedAt  string `json:"completedAt"`
 	Text         string `json:"result,omitempty"`
+	Output       string `json:"output,omitempty"` // agent://… of the whole, where the parent keeps it
 	Error        string `json:"error,omitempty"`
 	CleanupError string `json:"worktreeCleanupError,omitempty"`
 }
@@ -229,17 +231,39 @@ func (r Run) FinalText() string {
 		if r.Text == "" {
 			return fmt.Sprintf("The subagent %s completed without text output.", r.ID)
 		}
-		return fmt.Sprintf("The subagent %s completed.\n\n%s", r.ID, r.Text)
+		return fmt.Sprintf("The subagent %s completed.\n\n%s", r.ID, r.shortText())
 	case Aborted:
-		return fmt.Sprintf("The subagent %s was stopped.%s", r.ID, partial(r.Text))
+		return fmt.Sprintf("The subagent %s was stopped.%s", r.ID, partial(r.shortText()))
 	case Interrupted:
-		return fmt.Sprintf("The subagent %s was interrupted before completion; it can be resumed.%s", r.ID, partial(r.Text))
+		return fmt.Sprintf("The subagent %s was interrupted before completion; it can be resumed.%s", r.ID, partial(r.shortText()))
 	}
 	why := r.Error
 	if why == "" {
 		why = "unknown error"
 	}
-	return fmt.Sprintf("The subagent %s failed: %s%s", r.ID, why, partial(r.Text))
+	return fmt.Sprintf("The subagent %s failed: %s%s", r.ID, why, partial(r.shortText()))
+}
+
+// maxText is how much of an answer goes into its parent, in bytes.
+const maxText = 50_000
+
+// shortText is the answer as far as it goes into the parent, and where the rest is.
+func (r Run) shortText() string {
+	if len(r.Text) <= maxText {
+		return r.Text
+	}
+	cut := maxText
+	for cut > 0 && !utf8.RuneStart(r.Text[cut]) {
+		cut--
+	}
+	if i := strings.LastIndexByte(r.Text[:cut], '\n'); i > cut/2 {
+		cut = i
+	}
+	where := "the whole answer stands in the subagent's session"
+	if r.Output != "" {
+		where = "read " + r.Output + " for all of it"
+	}
+	return fmt.Sprintf("%s\n\n[The first %d of %d bytes; %s.]", r.Text[:cut], cut, len(r.Text), where)
 }
 
 func partial(text string) string {

@@ -88,7 +88,7 @@ func (f *SettingsFile) Read() (Settings, error) {
 
 func parseSettings(data []byte) Settings {
 	s := Settings{BuiltIn: gjson.GetBytes(data, "builtInEnabled").Type == gjson.True, Concurrent: defaultConcurrent}
-	if n := gjson.GetBytes(data, "maxConcurrent"); n.Type == gjson.Number && n.Num == float64(int(n.Num)) && n.Num >= 1 && n.Num <= maxConcurrent {
+	if n := gjson.GetBytes(data, "maxConcurrent"); n.Type == gjson.Number && n.Num == float64(int(n.Num)) && n.Num >= 1 && n.Num <= MaxConcurrent {
 		s.Concurrent = int(n.Num)
 	}
 	s.Disabled = disabledOf(data)
@@ -126,8 +126,8 @@ func (f *SettingsFile) SetBuiltIn(on bool) error {
 
 // SetConcurrent sets how many children of a session run at once, 1 to 32.
 func (f *SettingsFile) SetConcurrent(n int) error {
-	if n < 1 || n > maxConcurrent {
-		return fmt.Errorf("maxConcurrent must be from 1 to %d, not %d", maxConcurrent, n)
+	if n < 1 || n > MaxConcurrent {
+		return fmt.Errorf("maxConcurrent must be from 1 to %d, not %d", MaxConcurrent, n)
 	}
 	return f.change(func(data []byte) ([]byte, error) {
 		if v := gjson.GetBytes(data, "maxConcurrent"); v.Type == gjson.Number && v.Num == float64(n) {

@@ -170,7 +170,7 @@ func (m *Manager) withFiles(cwd string, p Profile, s Spec) (string, error) {
 	defer root.Close()
 	docs, err := document.Read(root, s.InputFiles, document.Limits{})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", ErrSpec, err)
 	}
 	return document.Append(s.Task, docs), nil
 }

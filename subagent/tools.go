@@ -50,9 +50,7 @@ func (m *Manager) Extension() agent.Factory {
 			if set.BuiltIn {
 				b := base{m: m, env: env}
 				x.Tools = []agent.Tool{delegate{b, m.enabled(env.CWD)}, fetch{b}, steer{b}}
-			} else {
-				x.Left = []agent.LeftOut{{What: "the tools of subagents", Why: "subagents are switched off; `piweb agents enable` switches them on"}}
-			}
+			} // else that is as it is by default, and no news
 			x.Hooks.Prompt = func(ctx context.Context, _ *message.User) ([]*message.Custom, error) {
 				return m.atPrompt(ctx, env.SessionFile()), nil
 			}

@@ -36,6 +36,7 @@ type world struct {
 	deliver  func(notice session.CustomMessage) error
 
 	mu       sync.Mutex
+	kept     map[string]string // whole answers, by address
 	files    []string
 	children map[string]*child
 	notices  []session.CustomMessage
@@ -184,6 +185,24 @@ func (w *world) Deliver(_ context.Context, _ string, n session.CustomMessage) er
 	w.mu.Unlock()
 	_, err := w.parent.Commit(n)
 	return err
+}
+
+func (w *world) Record(_ context.Context, _ string, entries ...session.Payload) error {
+	_, err := w.parent.Commit(entries...)
+	return err
+}
+
+func (w *world) KeepOutput(_, before, name, text string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if before == "" {
+		before = fmt.Sprintf("agent://%d-%s", len(w.kept), name)
+	}
+	if w.kept == nil {
+		w.kept = map[string]string{}
+	}
+	w.kept[before] = text
+	return before, nil
 }
 
 func (w *world) Look(path string, do func(View) error) error {

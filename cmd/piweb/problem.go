@@ -15,6 +15,7 @@ import (
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
 	"github.com/piweb-go/piweb/session/export"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -51,6 +52,16 @@ var table = []struct {
 	{piweb.ErrNoModel, problem{"NO_MODEL", exitNoModel}},
 	{policy.ErrOverruled, problem{"TOOLS_OVERRULED", exitRefused}},
 	{policy.ErrSnapshot, problem{"SNAPSHOT_INVALID", exitRefused}},
+	{subagent.ErrOff, problem{"SUBAGENTS_OFF", exitRefused}},
+	{subagent.ErrProfile, problem{"NO_PROFILE", exitNotFound}},
+	{subagent.ErrDepth, problem{"TOO_DEEP", exitRefused}},
+	{subagent.ErrBudget, problem{"BUDGET_USED_UP", exitRefused}},
+	{subagent.ErrLimits, problem{"LIMITS_REFUSED", exitRefused}},
+	{subagent.ErrSettings, problem{"SETTINGS_UNREADABLE", exitFailed}},
+	{subagent.ErrMalformed, problem{"PROFILE_MALFORMED", exitFailed}},
+	{subagent.ErrDraft, problem{"BAD_PROFILE", exitUsage}},
+	{subagent.ErrScope, problem{"BAD_PROFILE", exitUsage}},
+	{subagent.ErrSpec, problem{"BAD_TASK", exitUsage}},
 	{toolselect.ErrNames, problem{"UNKNOWN_TOOL", exitUsage}},
 	{wrapper.ErrRunning, problem{"RUNNING", exitRefused}},
 	{wrapper.ErrChild, problem{"SUBAGENT", exitRefused}},

@@ -20,6 +20,9 @@ import (
 type runFlags struct {
 	session, cwd, model, thinking string
 	fresh, named, takeOver        bool
+	delegates                     bool
+	agent                         string
+	inputFiles                    []string
 	choice                        choice
 }
 
@@ -30,9 +33,11 @@ func (a *app) runCommand() *cobra.Command {
 		Example: "  piweb run \"what is in this folder?\"\n" +
 			"  piweb run --session 01a22868 \"what did we decide?\"\n" +
 			"  git diff | piweb run --tools read \"review this\" -\n" +
-			"  piweb run --chat-only --json \"hello\"",
+			"  piweb run --chat-only --json \"hello\"\n" +
+			"  piweb run --agent explore --input-file notes.md \"what is missing in these notes?\"",
 		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
 			f.named = cmd.Flags().Changed("session")
+			f.delegates = cmd.Flags().Changed("agent")
 			return a.runPrompt(cmd.Context(), rt, &f, args)
 		}),
 	}
@@ -43,6 +48,9 @@ func (a *app) runCommand() *cobra.Command {
 	fl.StringVar(&f.cwd, "cwd", "", "working folder of a new session, or of one whose own is gone (default: here)")
 	fl.StringVar(&f.model, "model", "", "the model, as PROVIDER/ID or ID; "+piweb.OfflineModel+" needs nothing")
 	fl.StringVar(&f.thinking, "thinking", "", "the thinking level: off, minimal, low, medium, high, xhigh or max")
+	fl.StringVar(&f.agent, "agent", "", "have a subagent of this profile do it; `piweb agents` lists them")
+	fl.StringArrayVar(&f.inputFiles, "input-file", nil, "with --agent: give it this text file whole; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
 	f.choice.addTo(cmd, "tools", "the tools to ask for, comma-separated; recorded where nothing was chosen")
 	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSessions)
 	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
@@ -72,9 +80,20 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 	if err := piweb.CheckThinking(f.thinking); err != nil {
 		return usage("%v", err)
 	}
+	switch {
+	case len(f.inputFiles) > 0 && !f.delegates:
+		return usage("--input-file goes with --agent; name a file in the prompt as @file instead")
+	case f.delegates && f.agent == "":
+		return usage("--agent is empty; `piweb agents` lists the profiles")
+	case f.delegates && f.takeOver:
+		return usage("--take-over is for a prompt of your own; leave --agent out")
+	}
 	text, err := a.promptText(args)
 	if err != nil {
 		return err
+	}
+	if f.delegates {
+		return a.runAgent(ctx, rt, f, text)
 	}
 	if path, other, err := elsewhere(rt, f); err != nil {
 		return err

@@ -1,5 +1,7 @@
 // Messages of a session file, as rows of the transcript.
 
+import { statusWords } from "./status.js";
+
 /** @import {Row, AssistantRow, Part, ToolPart, Picture, AttachedFile} from "./types.js" */
 
 /** Pictures are shown only from the message itself; nothing is fetched. */
@@ -74,6 +76,13 @@ export function outputOf(details) {
   return typeof id === "string" && id.startsWith("att_") ? [{ id, name: "", mimeType: "", size: 0, url: String(details.displayUrl ?? "") }] : [];
 }
 
+/** @param {any} m */
+function noteTitle(m) {
+  const d = m.details;
+  if (m.customType !== "pi-web:subagent-notification" || typeof d?.description !== "string") return `Note: ${m.customType ?? "extension"}`;
+  return `The subagent “${d.description.slice(0, 80)}” is ${d.status === "completed" ? "done" : statusWords(String(d.status))}`;
+}
+
 /**
  * @param {any[]} messages in their order, each with its entryId
  * @returns {Row[]}
@@ -110,7 +119,7 @@ export function toRows(messages) {
         rows.push({ kind: "note", key, title: "Summary of a branch that was left", text: String(m.summary ?? ""), time });
         break;
       case "custom":
-        if (m.display !== false) rows.push({ kind: "note", key, title: `Note: ${m.customType ?? "extension"}`, text: textOf(m.content), time });
+        if (m.display !== false) rows.push({ kind: "note", key, title: noteTitle(m), text: textOf(m.content), time });
         break;
       case "system":
         break;

@@ -115,6 +115,38 @@ export function byFolder(sessions) {
   return [...groups].map(([cwd, items]) => ({ cwd, items }));
 }
 
+/**
+ * Children stand below their parent, the oldest first; all others stay as they are.
+ * One whose parent is not in the list stands for itself.
+ * @param {SessionItem[]} items
+ * @returns {{s: SessionItem, child: boolean}[]}
+ */
+export function withChildren(items) {
+  const there = new Set(items.map((s) => s.sessionId));
+  /** @type {Map<string, SessionItem[]>} */
+  const below = new Map();
+  /** @type {SessionItem[]} */
+  const tops = [];
+  for (const s of items) {
+    const parent = s.subagent?.parentSessionId ?? "";
+    if (!there.has(parent) || parent === s.sessionId) tops.push(s);
+    else below.set(parent, [...(below.get(parent) ?? []), s]);
+  }
+  /** @type {{s: SessionItem, child: boolean}[]} */
+  const out = [];
+  const seen = new Set();
+  /** @param {SessionItem} s @param {boolean} child */
+  const put = (s, child) => {
+    if (seen.has(s.sessionId)) return;
+    seen.add(s.sessionId);
+    out.push({ s, child });
+    for (const c of (below.get(s.sessionId) ?? []).sort((a, b) => a.createdAt.localeCompare(b.createdAt))) put(c, true);
+  };
+  for (const s of tops) put(s, false);
+  for (const s of items) put(s, false); // files can name each other in a circle
+  return out;
+}
+
 /** @param {SessionItem} s */
 const stamp = (s) => s.updatedAt ?? s.createdAt ?? "";
 

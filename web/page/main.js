@@ -3,15 +3,17 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "./api.js";
+import { Children } from "./children.js";
 import { Composer } from "./composer.js";
 import { Shortcuts } from "./dialog.js";
 import { Header } from "./header.js";
 import { html, useStore } from "./html.js";
-import { byFolder, SessionList, titleOf } from "./list.js";
+import { byFolder, SessionList, titleOf, withChildren } from "./list.js";
 import { NewSession } from "./newsession.js";
 import { PolicyPanel } from "./policy.js";
 import { OpenSession } from "./session.js";
 import { hashOf, Sidebar } from "./sidebar.js";
+import { WaitingResults } from "./subagents.js";
 import { Start } from "./start.js";
 import { Transcript } from "./transcript.js";
 import { showOutput, WholeOutput } from "./wholeoutput.js";
@@ -72,7 +74,9 @@ function App() {
   const [isWide, setWide] = useState(wide.matches);
   const { sessions } = useStore(list);
   const session = useMemo(() => (id ? new OpenSession(id, () => list.touch()) : null), [id]);
+  const kids = useMemo(() => (id ? new Children(id, () => list.touch()) : null), [id]);
   useEffect(() => () => session?.close(), [session]);
+  useEffect(() => () => kids?.close(), [kids]);
 
   // The menu takes the keyboard with it, and gives it back.
   const side = useRef(/** @type {HTMLElement | null} */ (null));
@@ -159,7 +163,7 @@ function App() {
     const writing = target instanceof HTMLTextAreaElement && target.value !== "";
     if (e.altKey && !writing && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
       e.preventDefault();
-      const ids = byFolder(list.state.sessions).flatMap((g) => g.items.map((s) => s.sessionId));
+      const ids = byFolder(list.state.sessions).flatMap((g) => withChildren(g.items).map(({ s }) => s.sessionId));
       const next = ids[ids.indexOf(id) + (e.key === "ArrowDown" ? 1 : -1)];
       if (next) open(next);
       return;
@@ -211,11 +215,11 @@ function App() {
     <aside class="side" aria-label="Sessions" tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onPick=${() => setMenu(false)} /></aside>
     ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
     <main class="main" inert=${over || sheetOver}>
-      ${session ? html`<${SessionPage} key=${id} session=${session} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
+      ${session ? html`<${SessionPage} key=${id} session=${session} kids=${kids} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
         : html`<${Start} boot=${boot} list=${list} onNew=${() => startNew()} onMenu=${() => setMenu(true)} onOpen=${open} />`}
     </main>
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
-    ${policyShown && html`<aside class="policy" aria-label="Policy" tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} onClose=${togglePolicy} /></aside>`}
+    ${policyShown && html`<aside class="policy" aria-label="Policy" tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} kids=${kids} item=${item} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
@@ -224,9 +228,9 @@ function App() {
 }
 
 /**
- * @param {{session: OpenSession, item: any, policyOpen: boolean, onPolicy: () => void, onMenu: () => void}} props
+ * @param {{session: OpenSession, kids: Children, item: any, policyOpen: boolean, onPolicy: () => void, onMenu: () => void}} props
  */
-function SessionPage({ session, item, policyOpen, onPolicy, onMenu }) {
+function SessionPage({ session, kids, item, policyOpen, onPolicy, onMenu }) {
   const { phase, problem, said } = useStore(session);
   return html`
     <${Header} session=${session} item=${item} policyOpen=${policyOpen} onPolicy=${onPolicy} onMenu=${onMenu} />
@@ -234,6 +238,7 @@ function SessionPage({ session, item, policyOpen, onPolicy, onMenu }) {
         <div class="buttons"><button type="button" onClick=${() => { session.set({ phase: "loading" }); void session.open(); }}>Try again</button></div></div>`
       : phase === "loading" ? html`<div class="transcript-frame"><p class="quiet">Loading…</p></div>`
       : html`<${Transcript} session=${session} />`}
+    <${WaitingResults} kids=${kids} />
     <${Composer} session=${session} />
     <div class="visually-hidden" role="status" aria-live="polite">${said}</div>`;
 }

@@ -9,13 +9,15 @@ import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
 import { LoadedPart } from "./loaded.js";
 import { crossing, kindWords, loadWords, presetOf, presets, ruleWords, toolWords } from "./policywords.js";
+import { SubagentsPart } from "./subagents.js";
 import { UsagePart } from "./usage.js";
 
 /** @import {OpenSession} from "./session.js" */
-/** @import {Check, Explanation, ToolInfo, ToolsAnswer} from "./types.js" */
+/** @import {Children} from "./children.js" */
+/** @import {Check, Explanation, SessionItem, ToolInfo, ToolsAnswer} from "./types.js" */
 
-/** @param {{session: OpenSession, onClose: () => void}} props */
-export function PolicyPanel({ session, onClose }) {
+/** @param {{session: OpenSession, kids: Children | null, item: SessionItem | undefined, onClose: () => void}} props */
+export function PolicyPanel({ session, kids, item, onClose }) {
   const { tools, policy, policyProblem, phase } = useStore(session);
   return html`<div class="policy-inner">
     <header class="policy-head"><h2>Policy</h2>
@@ -24,6 +26,7 @@ export function PolicyPanel({ session, onClose }) {
     ${tools
       ? html`<${KindPart} tools=${tools} policy=${policy} /><${ToolsPart} session=${session} tools=${tools} />`
       : !policyProblem && html`<p class="faint">${phase === "failed" ? "Nothing is known of a file that cannot be read." : "Reading…"}</p>`}
+    ${phase === "ready" && kids && html`<${SubagentsPart} session=${session} kids=${kids} item=${item} />`}
     ${policy && html`<${PromptPart} x=${policy} /><${LoadsPart} x=${policy} />${phase === "ready" && html`<${LoadedPart} session=${session} />`}<${ReceiptsPart} x=${policy} /><${FilePart} x=${policy} />`}
     ${phase === "ready" && html`<${UsagePart} session=${session} />`}
   </div>`;

@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 import { splitPath, oneLine, Time } from "./format.js";
 import { html, memo, useStore } from "./html.js";
 import { Icon } from "./icons.js";
-import { byFolder, titleOf } from "./list.js";
+import { byFolder, titleOf, withChildren } from "./list.js";
+import { statusWords } from "./status.js";
 import { kindOfList, kindWords } from "./policywords.js";
 
 /** @import {SessionList} from "./list.js" */
@@ -49,20 +50,20 @@ function Folder({ cwd, items, current, onNew, onPick }) {
         <span class="turnable"><${Icon} name="chevron" /></span><bdi>${cwd ? base : "No folder"}</bdi><span class="parent"><bdi>${parent}</bdi></span></button></h2>
       ${cwd && html`<button type="button" class="icon-button quiet-button" aria-label=${`New session in ${base}`} title="New session here" onClick=${() => onNew(cwd)}><${Icon} name="plus" /></button>`}
     </div>
-    ${!folded && html`<ul>${items.map((s) => html`<li key=${s.sessionId}><${Item} s=${s} current=${s.sessionId === current} onPick=${onPick} /></li>`)}</ul>`}
+    ${!folded && html`<ul>${withChildren(items).map(({ s, child }) => html`<li key=${s.sessionId}><${Item} s=${s} child=${child} current=${s.sessionId === current} onPick=${onPick} /></li>`)}</ul>`}
   </section>`;
 }
 
 /** @param {string} id */
 export const hashOf = (id) => `#/s/${encodeURIComponent(id)}`;
 
-const Item = memo((/** @type {{s: SessionItem, current: boolean, onPick: () => void}} */ { s, current, onPick }) => {
+const Item = memo((/** @type {{s: SessionItem, child: boolean, current: boolean, onPick: () => void}} */ { s, child, current, onPick }) => {
   const kind = kindOfList(s.kind);
-  return html`<a class=${s.problem ? "item problem" : "item"} href=${hashOf(s.sessionId)} aria-current=${current ? "page" : undefined} onClick=${onPick} title=${s.problem ?? ""}>
+  return html`<a class=${`item${s.problem ? " problem" : ""}${child ? " child" : ""}`} href=${hashOf(s.sessionId)} aria-current=${current ? "page" : undefined} onClick=${onPick} title=${s.problem ?? ""}>
     <span class="item-title" dir="auto">${oneLine(titleOf(s), 200)}</span>
     <span class="item-line">
       ${s.activity && html`<span class=${`dot ${s.activity}`} /><span class="visually-hidden">${doing[s.activity] ?? s.activity}, </span>`}
-      ${s.problem ? html`<span class="badge refused">unreadable</span>` : html`<span class=${`badge ${kind}`}>${kindWords(kind).label}</span>`}
+      ${s.problem ? html`<span class="badge refused">unreadable</span>` : s.subagent ? html`<span class=${`badge status-${s.subagent.status}`}>${s.subagent.profile}, ${statusWords(s.subagent.status)}</span>` : html`<span class=${`badge ${kind}`}>${kindWords(kind).label}</span>`}
       <${Time} at=${s.updatedAt ?? s.createdAt} short=${true} />
     </span>
   </a>`;

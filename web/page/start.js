@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { call, explain } from "./api.js";
+import { OfferSubagents } from "./agents.js";
 import { html, useStore } from "./html.js";
 import { Icon } from "./icons.js";
 
@@ -45,10 +46,12 @@ export function Start({ boot, list, onNew, onMenu, onOpen }) {
         <button type="button" class=${boot.demoAvailable ? "" : "primary"} onClick=${onNew}>New session</button>
       </div>
       ${boot.demoAvailable && html`<p class="faint">The demo writes a small project and a few sessions to look at.</p>`}
+      <${OfferSubagents} />
     </div>` : html`<div class="welcome hint">
       <h1 class="visually-hidden">piweb</h1>
       <p>Pick a session, or press <kbd>n</kbd> for a new one, <kbd>/</kbd> to search, <kbd>?</kbd> for all keys.</p>
       ${boot.offlineOnly && html`<p class="offline-note">No real model is set up. Answers come from the offline model and are made up.</p>`}
+      <${OfferSubagents} />
     </div>`}
   </div>`;
 }

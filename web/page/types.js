@@ -17,6 +17,7 @@
  * @property {string} [path]
  * @property {string} [problem]
  * @property {string} [activity]
+ * @property {{parentSessionId?: string, profile: string, description: string, status: string}} [subagent] whose child it is
  *
  * @typedef {object} SearchHit A text of a session in which something was found.
  * @property {string} sessionId
