@@ -19,9 +19,10 @@ import pictures from "./cases/pictures.mjs";
 import relay from "./cases/relay.mjs";
 import resources from "./cases/resources.mjs";
 import shapes from "./cases/shapes.mjs";
+import subagents from "./cases/subagents.mjs";
 import tools from "./cases/tools.mjs";
 
-const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, resources, shapes, fork, loop, made };
+const CASES = { new: fresh, pictures, relay, tools, "chat-only": chatOnly, resources, shapes, fork, loop, subagents, made };
 
 const { values, positionals } = parseArgs({
   options: { pi: { type: "string" }, piweb: { type: "string" }, tmp: { type: "string" } },

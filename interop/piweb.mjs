@@ -56,6 +56,16 @@ export class Piweb {
     return JSON.parse(await this.#run(sandbox, "explain", file, "--json"));
   }
 
+  /** Switches subagents on. */
+  async enableAgents(sandbox) {
+    await this.#run(sandbox, "agents", "enable");
+  }
+
+  /** Has a subagent of a profile do a task for the session of the file; returns {sessionId, path, status}. */
+  async delegate(sandbox, file, profile, task) {
+    return JSON.parse(await this.#run(sandbox, "run", "--session", file, "--agent", profile, "--json", task));
+  }
+
   /** All sessions of the home. */
   async list(sandbox) {
     const list = JSON.parse(await this.#run(sandbox, "sessions", "list", "--json"));

@@ -514,7 +514,7 @@ func TestHostileIDs(t *testing.T) {
 				}
 				path += "/" + s
 			}
-			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "navigate": `{"entryId":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "thinking": `{"level":"off"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
+			body := map[string]string{"messages": `{"message":"x"}`, "steer": `{"message":"x"}`, "follow_up": `{"message":"x"}`, "navigate": `{"entryId":"x"}`, "models": `{"provider":"rec","modelId":"m1"}`, "thinking": `{"level":"off"}`, "subagents": `{"task":"x"}`, ":id": `{"action":"abort"}`, "tools": `{"tools":[]}`}[r.segments[len(r.segments)-1]]
 			a := w.ask(r.method, path, body)
 			if body == "" || r.method == "GET" || r.method == "DELETE" {
 				a = w.ask(r.method, path)

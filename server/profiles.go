@@ -56,43 +56,6 @@ func (s *Server) setSubagentSettings(w http.ResponseWriter, r *http.Request, arg
 	return s.getSubagentSettings(w, r, args)
 }
 
-// profileItem is a profile as clients see it.
-type profileItem struct {
-	Name        string   `json:"name"`
-	Source      string   `json:"source"`
-	File        string   `json:"file,omitempty"`
-	DisplayName string   `json:"displayName"`
-	Description string   `json:"description"`
-	Enabled     bool     `json:"enabled"`
-	Overridden  bool     `json:"overridden"` // a stronger source has one of the same name
-	ChatOnly    bool     `json:"chatOnly"`
-	Tools       []string `json:"tools"`
-	Selectors   []string `json:"extensionTools"`
-	Skills      bool     `json:"loadSkills"`
-	Extensions  bool     `json:"loadExtensions"`
-	Inherit     bool     `json:"inheritContext"`
-	Background  bool     `json:"runInBackground"`
-	Mode        string   `json:"promptMode"`
-	Model       string   `json:"model,omitempty"`
-	Thinking    string   `json:"thinking,omitempty"`
-	MaxTurns    int      `json:"maxTurns,omitempty"`
-	Color       string   `json:"color,omitempty"`
-	Isolation   string   `json:"isolation,omitempty"`
-	InputFiles  bool     `json:"allowInputFiles"`
-	Prompt      string   `json:"systemPrompt"`
-	Warnings    []string `json:"warnings"`
-}
-
-func profileOf(p subagent.Profile) profileItem {
-	mode := "append"
-	if p.Replace {
-		mode = "replace"
-	}
-	return profileItem{p.Name, string(p.Source), p.File, p.DisplayName, p.Description, p.Enabled, p.Overridden, p.ChatOnly(), append([]string{}, p.Tools...),
-		append([]string{}, p.Selectors...), p.Skills, p.Extensions, p.InheritContext, p.Background, mode, p.Model, p.Thinking, p.MaxTurns, p.Color,
-		p.Isolation, p.AllowInputFiles, p.Prompt, append([]string{}, p.Warnings...)}
-}
-
 type leftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
@@ -106,18 +69,18 @@ func (s *Server) listProfiles(w http.ResponseWriter, r *http.Request, _ map[stri
 		return err
 	}
 	list, left := s.rt.Subagents().Profiles(cwd)
-	items, out := []profileItem{}, []leftOut{}
+	items, out := []subagent.ProfileInfo{}, []leftOut{}
 	for _, p := range list {
-		items = append(items, profileOf(p))
+		items = append(items, p.Info())
 	}
 	for _, l := range left {
 		out = append(out, leftOut{l.Path, l.Reason})
 	}
 	set, _ := s.rt.SubagentSettings().Read()
 	write(w, r, http.StatusOK, struct {
-		Enabled  bool          `json:"enabled"`
-		Profiles []profileItem `json:"profiles"`
-		LeftOut  []leftOut     `json:"leftOut"`
+		Enabled  bool                   `json:"enabled"`
+		Profiles []subagent.ProfileInfo `json:"profiles"`
+		LeftOut  []leftOut              `json:"leftOut"`
 	}{set.BuiltIn, items, out})
 	return nil
 }
@@ -186,8 +149,8 @@ func (s *Server) saveProfile(w http.ResponseWriter, r *http.Request, _ map[strin
 
 func answerProfile(w http.ResponseWriter, r *http.Request, p subagent.Profile) error {
 	write(w, r, http.StatusOK, struct {
-		Profile profileItem `json:"profile"`
-	}{profileOf(p)})
+		Profile subagent.ProfileInfo `json:"profile"`
+	}{p.Info()})
 	return nil
 }
 

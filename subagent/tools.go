@@ -98,7 +98,7 @@ type delegate struct {
 func (d delegate) Declaration() message.ToolDeclaration {
 	var list strings.Builder
 	for _, p := range d.profiles {
-		fmt.Fprintf(&list, "- %s: %s (Tools: %s%s)\n", p.Name, p.Description, toolWords(p), orNothing("; Model: ", p.Model))
+		fmt.Fprintf(&list, "- %s: %s (Tools: %s%s)\n", p.Name, p.Description, p.ToolWords(), orNothing("; Model: ", p.Model))
 	}
 	return message.ToolDeclaration{Name: AgentTool, Description: strings.ReplaceAll(described("agent"), "{profiles}", strings.TrimSpace(list.String())),
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
@@ -121,17 +121,6 @@ func orNothing(before, s string) string {
 		return ""
 	}
 	return before + s
-}
-
-func toolWords(p Profile) string {
-	words := append([]string{}, p.Tools...)
-	for _, s := range p.Selectors {
-		words = append(words, "ext:"+s)
-	}
-	if len(words) == 0 {
-		return "none"
-	}
-	return strings.Join(words, ", ")
 }
 
 func (d delegate) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {

@@ -31,38 +31,6 @@ func (a *app) agentsCommand() *cobra.Command {
 	return cmd
 }
 
-// agentLine is a profile as --json prints it.
-type agentLine struct {
-	Name        string   `json:"name"`
-	Source      string   `json:"source"`
-	File        string   `json:"file,omitempty"`
-	DisplayName string   `json:"displayName"`
-	Description string   `json:"description"`
-	Enabled     bool     `json:"enabled"`
-	Overridden  bool     `json:"overridden"`
-	ChatOnly    bool     `json:"chatOnly"`
-	Tools       []string `json:"tools"`
-	Selectors   []string `json:"extensionTools"`
-	Skills      bool     `json:"loadSkills"`
-	Extensions  bool     `json:"loadExtensions"`
-	Inherit     bool     `json:"inheritContext"`
-	Background  bool     `json:"runInBackground"`
-	Replace     bool     `json:"replacesPrompt"`
-	Model       string   `json:"model,omitempty"`
-	Thinking    string   `json:"thinking,omitempty"`
-	MaxTurns    int      `json:"maxTurns,omitempty"`
-	Isolation   string   `json:"isolation,omitempty"`
-	InputFiles  bool     `json:"allowInputFiles"`
-	Prompt      string   `json:"systemPrompt"`
-	Warnings    []string `json:"warnings"`
-}
-
-func agentOf(p subagent.Profile) agentLine {
-	return agentLine{p.Name, string(p.Source), p.File, p.DisplayName, p.Description, p.Enabled, p.Overridden, p.ChatOnly(), append([]string{}, p.Tools...),
-		append([]string{}, p.Selectors...), p.Skills, p.Extensions, p.InheritContext, p.Background, p.Replace, p.Model, p.Thinking, p.MaxTurns, p.Isolation,
-		p.AllowInputFiles, p.Prompt, append([]string{}, p.Warnings...)}
-}
-
 func (a *app) listAgents(rt *piweb.Runtime) error {
 	set, err := rt.SubagentSettings().Read()
 	if err != nil {
@@ -70,15 +38,15 @@ func (a *app) listAgents(rt *piweb.Runtime) error {
 	}
 	list, left := rt.Subagents().Profiles(cwd())
 	if a.json {
-		lines := []agentLine{}
+		lines := []subagent.ProfileInfo{}
 		for _, p := range list {
-			lines = append(lines, agentOf(p))
+			lines = append(lines, p.Info())
 		}
 		return a.printJSON(struct {
-			Enabled    bool                `json:"enabled"`
-			Concurrent int                 `json:"maxConcurrent"`
-			Profiles   []agentLine         `json:"profiles"`
-			LeftOut    []resource.Omission `json:"leftOut"`
+			Enabled    bool                   `json:"enabled"`
+			Concurrent int                    `json:"maxConcurrent"`
+			Profiles   []subagent.ProfileInfo `json:"profiles"`
+			LeftOut    []resource.Omission    `json:"leftOut"`
 		}{set.BuiltIn, set.Concurrent, lines, append([]resource.Omission{}, left...)})
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -91,7 +59,7 @@ func (a *app) listAgents(rt *piweb.Runtime) error {
 		case !p.Enabled:
 			state = "off"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(p.Name), p.Source, state, oneLine(agentTools(p)), clip(p.Description, 80))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(p.Name), p.Source, state, oneLine(p.ToolWords()), clip(p.Description, 80))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -103,17 +71,6 @@ func (a *app) listAgents(rt *piweb.Runtime) error {
 		a.printf("\nSubagents are switched off. `piweb agents enable` switches them on.\n")
 	}
 	return nil
-}
-
-func agentTools(p subagent.Profile) string {
-	words := append([]string{}, p.Tools...)
-	for _, s := range p.Selectors {
-		words = append(words, "ext:"+s)
-	}
-	if len(words) == 0 {
-		return "none"
-	}
-	return strings.Join(words, ", ")
 }
 
 // agentNamed is the strongest profile of a name, also one that is switched off.
@@ -133,7 +90,7 @@ func (a *app) showAgent(rt *piweb.Runtime, name string) error {
 		return err
 	}
 	if a.json {
-		return a.printJSON(agentOf(p))
+		return a.printJSON(p.Info())
 	}
 	line := func(key, value string) {
 		if value != "" {
@@ -151,7 +108,7 @@ func (a *app) showAgent(rt *piweb.Runtime, name string) error {
 	line("about", p.Description)
 	line("from", strings.TrimSpace(string(p.Source)+" "+p.File))
 	line("state", map[bool]string{true: "on", false: "off"}[p.Enabled])
-	line("tools", agentTools(p))
+	line("tools", p.ToolWords())
 	line("kind", word(p.ChatOnly(), "Chat Only: no tools, nothing loaded, the prompt below and no more"))
 	line("loads", strings.Trim(word(p.Skills, "skills")+" "+word(p.Extensions, "extensions"), " "))
 	line("context", word(p.InheritContext, "gets the conversation of its parent"))
@@ -339,7 +296,7 @@ func (a *app) saveAgent(rt *piweb.Runtime, scope resource.ProfileSource, d subag
 		return err
 	}
 	if a.json {
-		return a.printJSON(agentOf(p))
+		return a.printJSON(p.Info())
 	}
 	a.printf("saved %s\n", oneLine(p.File))
 	if set, err := rt.SubagentSettings().Read(); err == nil && !set.BuiltIn {
@@ -378,7 +335,7 @@ func (a *app) switchCommand(word string, on bool) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(agentOf(p))
+				return a.printJSON(p.Info())
 			}
 			a.printf("%s is %s\n", oneLine(p.Name), state)
 			return nil

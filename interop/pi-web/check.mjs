@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   options: { "pi-web": { type: "string" }, piweb: { type: "string" }, tmp: { type: "string" } },
   allowPositionals: true,
 });
-const CASES = { "pins of piweb": pinsOfPiweb, "pins of pi-web": pinsOfPiWeb };
+const CASES = { "pins of piweb": pinsOfPiweb, "pins of pi-web": pinsOfPiWeb, "subagents of piweb": childrenOfPiweb, "subagents of pi-web": childrenOfPiWeb };
 if (!values["pi-web"] || !values.piweb || !values.tmp || positionals.some((name) => !(name in CASES))) {
   console.error(`usage: node check.mjs --pi-web PI-WEB-PACKAGE --piweb BINARY --tmp DIR ["${Object.keys(CASES).join('"|"')}"]…`);
   process.exit(2);
@@ -119,6 +119,57 @@ function pinsOfPiWeb() {
     piWeb = await piWeb.restart(packageDir);
     await piWeb.command(id, { type: "set_tools", ...(toolNames ? { toolNames } : {}) });
   }
+}
+
+/** A child of piweb is a child of its parent in pi-web, and has its snapshot's tools there. */
+function childrenOfPiweb() {
+  const reading = ["read", "grep", "find", "ls"];
+  let parent, child;
+  return [
+    ["pi-web lists it below its parent, done, and changes no byte by looking", async () => {
+      await piweb.enableAgents(home);
+      const file = await piweb.create(home, "piweb delegates");
+      parent = (await piweb.show(home, file)).id;
+      child = await piweb.delegate(home, file, "explore", "a task by piweb");
+      const before = readFileSync(child.path);
+      piWeb = await piWeb.restart(packageDir);
+      const item = (await piWeb.sessions()).sessions.find((s) => s.id === child.sessionId);
+      const r = item?.relation ?? {};
+      claim(r.kind === "subagent" && r.parentSessionId === parent && r.profile === "explore" && r.status === "completed", `pi-web says ${JSON.stringify(r)}`);
+      shows(await piWeb.detail(child.sessionId), reading);
+      untouched(before, readFileSync(child.path));
+    }],
+    ["pi-web goes on in it with exactly these tools, and so does piweb after it", async () => {
+      offers(await asked(provider, PIWEBJS, () => piWeb.prompt(child.sessionId, "has pi-web tools?")), reading, "pi-web");
+      offers(await asked(provider, PIWEB, () => piweb.prompt(home, child.path, "has piweb tools?")), reading, "piweb");
+    }],
+  ];
+}
+
+/** A child that a model of pi-web started opens in piweb with its snapshot in force. */
+function childrenOfPiWeb() {
+  const reading = ["read", "bash", "grep", "find", "ls"];
+  let id, item, file;
+  return [
+    ["its snapshot is the policy in piweb, and what piweb offers", async () => {
+      await piweb.enableAgents(home);
+      piWeb = await piWeb.restart(packageDir);
+      id = await piWeb.create(`use Agent {"prompt":"a task by pi-web","description":"A look","subagent_type":"explore"}`);
+      item = (await piWeb.sessions()).sessions.find((s) => s.relation?.kind === "subagent" && s.relation.parentSessionId === id);
+      claim(item, "pi-web started no subagent");
+      const detail = await piWeb.detail(item.id);
+      file = detail.filePath;
+      const decided = (await piweb.explain(home, file)).decide;
+      holds(decided, "child", detail.toolNames);
+      claim(decided.tools.every((t) => reading.includes(t)), `the profile explore has ${decided.tools}`);
+      offers(await asked(provider, PIWEB, () => piweb.prompt(home, file, "has piweb tools?")), detail.toolNames, "piweb");
+    }],
+    ["its tools cannot be changed in piweb", async () => {
+      let refused = false;
+      await piweb.tools(home, file, "--set", "bash").catch(() => { refused = true; });
+      claim(refused, "piweb changed them");
+    }],
+  ];
 }
 
 function shows(detail, tools) {
