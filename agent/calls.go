@@ -42,11 +42,9 @@ func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []
 	for i, b := range blocks {
 		batch[i] = &pending{call: &tool.Call{ID: b.ID, Name: b.Name, Arguments: b.Arguments, CWD: l.cfg.CWD, Env: l.cfg.Env}}
 		l.cfg.Emit(Event{Type: ToolStart, ToolCallID: b.ID, ToolName: b.Name, Args: b.Arguments})
-		if r := l.refuse(ctx, answer, b, batch[i].call); r != nil {
-			batch[i].refused = r
+		if batch[i].tool, batch[i].refused = l.admitCall(ctx, answer, b, batch[i].call); batch[i].refused != nil {
 			continue
 		}
-		batch[i].tool = l.tools[b.Name]
 		sequential = sequential || batch[i].tool.Sequential()
 	}
 	l.runBatch(ctx, batch, sequential)
@@ -70,13 +68,14 @@ func (l *Loop) calls(ctx context.Context, answer *message.Assistant) (results []
 	return results, ids, terminate, nil
 }
 
-// refuse answers a call that must not run: the answer is broken off, the tool is
-// unknown, the arguments are no good, or a gate says no. The order of the gates
-// is part of the design: policy, owner, budget, the hooks of extensions.
-func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.Block, call *tool.Call) *tool.Result {
-	no := func(format string, args ...any) *tool.Result {
+// admitCall finds the tool of a call, or answers a call that must not run: the
+// answer is broken off, the tool is unknown or gone, the arguments are no good, or
+// a gate says no. The order of the gates is part of the design: policy, owner,
+// budget, the hooks of extensions.
+func (l *Loop) admitCall(ctx context.Context, answer *message.Assistant, b message.Block, call *tool.Call) (Tool, *tool.Result) {
+	no := func(format string, args ...any) (Tool, *tool.Result) {
 		r := tool.Error(fmt.Sprintf(format, args...))
-		return &r
+		return nil, &r
 	}
 	switch answer.StopReason {
 	case message.StopError, message.StopAborted:
@@ -87,16 +86,9 @@ func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.
 	if ctx.Err() != nil {
 		return no("Not run: the run was aborted.")
 	}
-	t, ok := l.tools[b.Name]
-	asked := policyTool(b.Name)
-	if ok {
-		asked = PolicyTool(t)
-	}
-	if ok, why := l.cfg.Policy.Admits(asked); !ok {
-		return no("Not allowed: %s.", why)
-	}
-	if !ok {
-		return no("There is no tool %q here.", b.Name)
+	t, why := l.find(b.Name)
+	if t == nil {
+		return no("%s", why)
 	}
 	if b.ArgumentsError != "" {
 		return no("Not run: %s.", b.ArgumentsError)
@@ -117,7 +109,7 @@ func (l *Loop) refuse(ctx context.Context, answer *message.Assistant, b message.
 			return no("Not allowed: %s.", why)
 		}
 	}
-	return nil
+	return t, nil
 }
 
 // fit turns arguments into what the tool asks for where models are known to

@@ -41,7 +41,8 @@ type Env struct {
 	// The loop asks the same again for every call.
 	Admits func(t policy.Tool) (ok bool, why string)
 	// Offer replaces the tools of the extension by these. They join at the next
-	// prompt, those that the policy admits then.
+	// request, also in the middle of a run, those that the policy admits then. A
+	// call of one that was taken back is refused at once.
 	Offer func(tools ...Tool)
 	// Notify tells a person something, in one short sentence.
 	Notify func(text string)

@@ -2,8 +2,8 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/piweb-go/piweb/internal/failpoint"
@@ -14,7 +14,7 @@ import (
 )
 
 // Config is everything that a loop works with. It does not change while the
-// loop exists: another policy, model or head is another loop.
+// loop exists, but for what Late says: another policy or model is another loop.
 type Config struct {
 	Transcript Transcript
 	Model      Model
@@ -22,6 +22,7 @@ type Config struct {
 	Head       []byte              // goes out as exactly these bytes
 	Sources    []policy.SourceHash // the files that Head was made from
 	Tools      []Tool              // in the order of their declaration
+	Late       Late                // tools that come and go during a run; nil for none
 	Gates      Gates
 	Hooks      []Hooks // of extensions, in the order of their loading
 	Outputs    Outputs // keeps what a model is shown a part of; nil for nothing
@@ -60,10 +61,8 @@ type Config struct {
 
 // Loop runs prompts of one session, one at a time.
 type Loop struct {
-	cfg   Config
-	tools map[string]Tool
-	decls []message.ToolDeclaration
-
+	cfg      Config
+	gear     atomic.Pointer[gear] // replaced between two requests of a run
 	pictures media.Placer
 	eyes     media.Eyes   // of the model, as far as its refusals have taught
 	sent     media.Report // of the last request
@@ -91,20 +90,17 @@ func NewLoop(cfg Config) (*Loop, error) {
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep
 	}
-	l := &Loop{cfg: cfg, tools: map[string]Tool{}, pictures: cfg.Pictures}
+	g, err := admit(cfg.Policy, Gear{cfg.Head, cfg.Sources, cfg.Tools})
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Late == nil {
+		cfg.Late = noLate{g.tools}
+	}
+	l := &Loop{cfg: cfg, pictures: cfg.Pictures}
+	l.gear.Store(g)
 	if l.pictures.Admitter == nil {
 		l.pictures.Admitter = media.NewAdmitter(media.Limits{})
-	}
-	for _, t := range cfg.Tools {
-		d := t.Declaration()
-		if ok, why := cfg.Policy.Admits(PolicyTool(t)); !ok {
-			return nil, fmt.Errorf("agent: tool %q was loaded against the policy: %s", d.Name, why)
-		}
-		if _, twice := l.tools[d.Name]; twice {
-			return nil, fmt.Errorf("agent: two tools have the name %q", d.Name)
-		}
-		l.tools[d.Name] = t
-		l.decls = append(l.decls, d)
 	}
 	l.eyes = cfg.Model.Info().eyes()
 	l.spared.proven = map[string]bool{}
@@ -179,18 +175,19 @@ func (l *Loop) level() string {
 // nil. It carries no text: the head is not in the transcript.
 func (l *Loop) declaration(declared *message.Replay) *message.System {
 	sys := &message.System{Writer: message.Piweb, Timestamp: l.cfg.Now().UnixMilli()}
+	decls := l.gear.Load().decls
 	same := func(a, b message.ToolDeclaration) bool {
 		x, _ := message.Marshal(a)
 		y, _ := message.Marshal(b)
 		return slices.Equal(x, y)
 	}
 	for _, old := range declared.Tools {
-		keep := slices.ContainsFunc(l.decls, func(d message.ToolDeclaration) bool { return same(d, old) })
+		keep := slices.ContainsFunc(decls, func(d message.ToolDeclaration) bool { return same(d, old) })
 		if !keep {
 			sys.ToolsRemoved = append(sys.ToolsRemoved, message.ToolName{Name: old.Name})
 		}
 	}
-	for _, d := range l.decls {
+	for _, d := range decls {
 		have := slices.ContainsFunc(declared.Tools, func(old message.ToolDeclaration) bool { return same(d, old) })
 		if !have {
 			sys.ToolsAdded = append(sys.ToolsAdded, d)
@@ -221,12 +218,13 @@ func (l *Loop) request(ctx context.Context) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	return Request{Head: l.cfg.Head, Messages: messages, Tools: l.decls, Thinking: l.cfg.Thinking}, nil
+	g := l.gear.Load()
+	return Request{Head: g.head, Messages: messages, Tools: g.decls, Thinking: l.cfg.Thinking}, nil
 }
 
 // recordReceipt writes down what the request carries, before it is sent.
 func (l *Loop) recordReceipt(req Request) error {
-	r, err := policy.NewReceipt(l.cfg.Policy, req.Head, l.cfg.Sources, req.Tools, l.cfg.Model.Info().String())
+	r, err := policy.NewReceipt(l.cfg.Policy, req.Head, l.gear.Load().sources, req.Tools, l.cfg.Model.Info().String())
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,9 @@ func (r *run) all(ctx context.Context, said Accepted) error {
 		if err := r.makeRoom(ctx); err != nil {
 			return err
 		}
+		if said, err = r.late(said); err != nil {
+			return err
+		}
 		t, err := r.turn(ctx, said)
 		if err != nil {
 			return err

@@ -230,7 +230,7 @@ func (s *Session) install(l Loadout, c Chosen, cwd string) error {
 		outputs = s.opts.Outputs(s.log.Path())
 	}
 	loop, err := agent.NewLoop(agent.Config{
-		Transcript: s.log, Model: c.Model, Policy: l.Policy, Head: l.Head, Sources: l.Sources, Tools: l.Tools,
+		Transcript: s.log, Model: c.Model, Policy: l.Policy, Head: l.Head, Sources: l.Sources, Tools: l.Tools, Late: newLate(l, cwd),
 		Gates: s.gates(), Outputs: outputs, Hooks: l.x.hooks(), Ledger: ledger, Pictures: s.opts.Pictures.placer(s.log.Path()), Thinking: c.Thinking, RecordModel: c.Record, CWD: cwd, MaxTurns: s.opts.MaxTurns,
 		Env: []string{
 			"PI_SESSION_ID=" + s.log.ID(), "PI_SESSION_FILE=" + s.log.Path(), "PI_PROVIDER=" + info.Provider,

@@ -27,6 +27,7 @@ type Loadout struct {
 	spared  []resource.Omission // what extensions left out themselves
 	bad     []resource.Omission // failed, and tools with names that cannot be had
 	version int                 // of the extensions' offers
+	builtin []agent.Tool        // those of Tools that are piweb's own
 }
 
 // Close ends the extensions of a loadout. A live session does it itself.
@@ -57,16 +58,23 @@ func Load(ctx context.Context, host Host, p policy.Policy, env agent.Env) (Loado
 
 // equip makes a loadout from the texts and extensions of another.
 func equip(host Host, p policy.Policy, cwd string, base Loadout) (Loadout, error) {
-	res := base.Resources
-	l := Loadout{Policy: p, Resources: res, x: base.x, failed: base.failed, spared: base.spared}
+	var builtin []agent.Tool
 	var err error
 	if len(p.Tools) > 0 {
-		if l.Tools, err = host.Tools(cwd, p.Tools); err != nil {
+		if builtin, err = host.Tools(cwd, p.Tools); err != nil {
 			return Loadout{}, fmt.Errorf("load the session's tools: %w", err)
 		}
 	}
-	late, bad, kept, version := l.x.admitted(p, l.Tools)
-	l.Tools, l.version = append(l.Tools, late...), version
+	return dress(p, cwd, builtin, base), nil
+}
+
+// dress joins built-in tools with what the extensions offer now, and writes the
+// head for them.
+func dress(p policy.Policy, cwd string, builtin []agent.Tool, base Loadout) Loadout {
+	res := base.Resources
+	l := Loadout{Policy: p, Resources: res, x: base.x, failed: base.failed, spared: base.spared, builtin: builtin}
+	late, bad, kept, version := l.x.admitted(p, builtin)
+	l.Tools, l.version = slices.Concat(builtin, late), version
 	l.bad = slices.Concat(l.failed, bad)
 	l.Left = slices.Concat(res.Left, l.bad, l.spared, kept)
 	switch {
@@ -84,7 +92,7 @@ func equip(host Host, p policy.Policy, cwd string, base Loadout) (Loadout, error
 			l.Sources = append(l.Sources, policy.SourceHash{Path: s.Path, SHA256: s.SHA256})
 		}
 	}
-	return l, nil
+	return l
 }
 
 func (l *Loadout) addContextSources() {
