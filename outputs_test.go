@@ -23,12 +23,19 @@ func offlineRuntime(t *testing.T) (rt *piweb.Runtime, project string) {
 	if err := os.MkdirAll(project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	rt, err := piweb.New(piweb.Config{Home: home, Lookup: func(string) (string, bool) { return "", false }, Providers: model.Registry{offline.API: offline.New}})
+	return offlineRuntimeIn(t, home, nil), project
+}
+
+// offlineRuntimeIn is a runtime with a home and an environment.
+func offlineRuntimeIn(t *testing.T, home string, env map[string]string) *piweb.Runtime {
+	t.Helper()
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	rt, err := piweb.New(piweb.Config{Home: home, Lookup: lookup, Providers: model.Registry{offline.API: offline.New}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rt.Close() })
-	return rt, project
+	return rt
 }
 
 // ask prompts and returns the result of the last call.
@@ -143,4 +150,27 @@ func TestLongOutputStaysFindable(t *testing.T) {
 		t.Errorf("after the purge: %v", err)
 	}
 	has(f.Path, true) // the fork's copy is its own
+}
+
+// TestPicturesForTheTerminal: a SIXEL picture is kept with an output where the user
+// has opened both gates, and else goes with the other escape sequences.
+func TestPicturesForTheTerminal(t *testing.T) {
+	for _, env := range []map[string]string{nil, {"PI_FORCE_IMAGE_PROTOCOL": "sixel", "PI_ALLOW_SIXEL_PASSTHROUGH": "1"}} {
+		_, project := offlineRuntime(t)
+		rt := offlineRuntimeIn(t, filepath.Dir(project), env)
+		tools := []string{"bash"}
+		s, err := rt.Create(t.Context(), project, piweb.OpenOptions{Tools: &tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(t, s, "run `printf '\\033Pq#0~~\\033\\\\'; seq 1 30000`")
+		data, err := os.ReadFile(filepath.Join(artifact.Folder(s.Log().Path()), "0.bash.log"))
+		want := "1\n2\n"
+		if env != nil {
+			want = "\x1bPq#0~~\x1b\\1\n2\n"
+		}
+		if err != nil || !strings.HasPrefix(string(data), want) {
+			t.Errorf("with %v it begins with %q, %v", env, data[:min(len(data), 20)], err)
+		}
+	}
 }

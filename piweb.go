@@ -164,7 +164,7 @@ func New(cfg Config) (*Runtime, error) {
 		AgentDir:    h.agentDir,
 		Gates:       cfg.Gates,
 		Attachments: r.attachments,
-		Outputs:     keepOutputs,
+		Outputs:     h.keepOutputs,
 		Mentions:    r.mentions.resolve,
 		Pictures:    wrapper.Pictures{Admitter: h.pictures, Open: h.opener},
 		MaxTurns:    cfg.MaxTurns,

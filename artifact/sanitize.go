@@ -12,7 +12,9 @@ import (
 // or a CR LF may be split anywhere.
 type cleaner struct {
 	feedCR bool // a carriage return is a line feed, and not nothing
+	sixel  bool // pictures for terminals are text
 
+	params []byte // sixel: of a device string that may be a picture
 	state  escState
 	inside int  // bytes of the running sequence
 	cr     bool // feedCR: a carriage return was seen, and nothing after it
@@ -24,14 +26,17 @@ type cleaner struct {
 type escState byte
 
 const (
-	plain        escState = iota
-	escape                // after ESC
-	charset               // after ESC and an intermediate byte
-	control               // in CSI
-	str                   // in OSC, PM, APC, SOS: ends with BEL or ST, and gives up at a line feed
-	device                // in DCS: ends with ST
-	strEscape             // in str, after ESC
-	deviceEscape          // in device, after ESC
+	plain         escState = iota
+	escape                 // after ESC
+	charset                // after ESC and an intermediate byte
+	control                // in CSI
+	str                    // in OSC, PM, APC, SOS: ends with BEL or ST, and gives up at a line feed
+	device                 // in DCS: ends with ST
+	strEscape              // in str, after ESC
+	deviceEscape           // in device, after ESC
+	deviceHead             // sixel: in the numbers of DCS, behind which it may be a picture
+	picture                // in a sixel picture that is let through
+	pictureEscape          // in picture, after ESC
 )
 
 // The longest sequences, in bytes. What claims to be longer is not one: the text
@@ -61,6 +66,9 @@ func (c *cleaner) append(dst, piece []byte) []byte {
 func (c *cleaner) finish(dst []byte) []byte {
 	for c.n > 0 {
 		dst = c.settle(dst, true)
+	}
+	if c.state == picture || c.state == pictureEscape {
+		c.state, dst = plain, append(dst, stringEnd...)
 	}
 	return c.feed(dst)
 }
@@ -153,7 +161,7 @@ func (c *cleaner) begin(c1 byte) {
 	case 0x9B:
 		c.state = control
 	case 0x90:
-		c.state = device
+		c.beginDevice()
 	case 0x9D, 0x98, 0x9E, 0x9F:
 		c.state = str
 	}
@@ -200,7 +208,7 @@ func (c *cleaner) escaped(dst []byte, b byte) []byte {
 		case b == ']', b == '^', b == '_', b == 'X':
 			c.state = str
 		case b == 'P':
-			c.state = device
+			c.beginDevice()
 		case b >= 0x20 && b <= 0x2F:
 			c.state = charset
 		default:
@@ -230,6 +238,10 @@ func (c *cleaner) escaped(dst []byte, b byte) []byte {
 		case c.inside > maxDevice:
 			return c.leave(dst, b, false)
 		}
+	case deviceHead:
+		return c.head(dst, b)
+	case picture, pictureEscape:
+		return c.picture(dst, b)
 	case strEscape, deviceEscape:
 		// ESC \ ends the string. Any other escape ends it too, and begins anew.
 		c.state, c.inside = escape, 0

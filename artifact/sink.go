@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"fmt"
+	"time"
 	"unicode/utf8"
 )
 
@@ -27,8 +28,16 @@ type SinkOptions struct {
 	// with all but its last MiB as the beginning.
 	MaxArtifact  int64
 	ArtifactHead int64
-	// OnText is told of the text as it comes. It is called by whoever writes.
+	// Sixel lets pictures for terminals through, which else go with the other
+	// escape sequences. See [SixelWanted].
+	Sixel bool
+	// OnText is told of the text as it comes; it must not keep it. It is called by
+	// whoever writes.
 	OnText func(text []byte)
+	// Throttle is the least time between two calls of OnText, 0 for none. What comes
+	// in between is told in one piece, by a timer's goroutine or by Close; then
+	// OnText must not call the sink. No two calls run at once, and none after Close.
+	Throttle time.Duration
 }
 
 // Sink takes an output as it comes. It counts all of it, holds a bounded piece,
@@ -45,6 +54,7 @@ type Sink struct {
 
 	clean   cleaner
 	scratch []byte
+	tell    *throttle // nil where OnText is not throttled
 	columns columns
 	head    []byte
 	tail    []byte // at least the last bytes that are shown, if there were as many
@@ -73,7 +83,11 @@ func NewSink(opts SinkOptions) *Sink {
 		opts.Threshold = DefaultThreshold
 	}
 	opts.HeadBytes = max(0, min(opts.HeadBytes, opts.Threshold/2))
-	return &Sink{opts: opts, clean: cleaner{feedCR: opts.FeedCR}, columns: columns{most: opts.MaxColumns}}
+	k := &Sink{opts: opts, clean: cleaner{feedCR: opts.FeedCR, sixel: opts.Sixel}, columns: columns{most: opts.MaxColumns}}
+	if opts.OnText != nil && opts.Throttle > 0 {
+		k.tell = &throttle{every: opts.Throttle, tell: opts.OnText}
+	}
+	return k
 }
 
 // Write takes the next piece. It never fails; after Close it does nothing.
@@ -99,7 +113,10 @@ func (k *Sink) text(text []byte) {
 	}
 	k.bytes += int64(len(text))
 	k.lines += int64(bytes.Count(text, []byte{'\n'}))
-	if k.opts.OnText != nil {
+	switch {
+	case k.tell != nil:
+		k.tell.text(text)
+	case k.opts.OnText != nil:
 		k.opts.OnText(text)
 	}
 	k.show(text)
@@ -179,6 +196,9 @@ func (k *Sink) Close() error {
 	}
 	rest := k.clean.finish(k.scratch[:0])
 	k.text(rest)
+	if k.tell != nil {
+		k.tell.end()
+	}
 	if held := k.columns.finish(); len(held) > 0 {
 		k.shown += int64(len(held))
 		k.tail = append(k.tail, held...)
