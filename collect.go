@@ -52,6 +52,7 @@ func (r *Runtime) Collect(ctx context.Context, cwd string, o CollectOptions) (Co
 	}
 	// What programs of ours keep for good may name things as well.
 	c.Roots = append(c.Roots, gc.Folder{Path: filepath.Join(r.host.agentDir, "piweb-data"), Optional: true})
+	c.Roots = append(c.Roots, r.memoryRoot())
 	if out.Skipped, err = r.host.collectBlobs(c, folders); err != nil {
 		return out, err
 	}

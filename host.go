@@ -36,6 +36,7 @@ type host struct {
 	own        []agent.Factory // ours, set while the runtime is made
 	extensions []agent.Factory // the embedding program's
 	files      *attachments
+	remembers  *memories
 	servers    *mcp.Pool // nil where MCP is off
 	edits      *edits
 }
@@ -125,6 +126,7 @@ func (h *host) Extensions(_ string, loads policy.Loads) []agent.Factory {
 	}
 	if loads.Extensions {
 		own = append(own, h.attachmentTools()...)
+		own = append(own, h.recallTools()...)
 	}
 	return append(own, h.extensions...)
 }

@@ -118,6 +118,7 @@ type Runtime struct {
 
 	attachments *attachments
 	attached    *companion
+	memories    *memories
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
@@ -143,6 +144,8 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	r := &Runtime{host: h, roots: newRoots(h.agentDir), attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
 	h.files = r.attachments
+	r.memories = &memories{h: h}
+	h.remembers = r.memories
 	r.attached = &companion{a: r.attachments, others: r.sameID}
 	r.companions = h.companions(cfg, r.attached)
 	r.subagentSettings = subagent.NewSettingsFile(h.agentDir, nil)
@@ -178,7 +181,7 @@ func New(cfg Config) (*Runtime, error) {
 // they came. MCP servers end.
 func (r *Runtime) Close() error {
 	r.subagents.Close()
-	return errors.Join(r.registry.Close(), r.closeDoor(), r.mentions.files.Close(), r.host.closeServers())
+	return errors.Join(r.registry.Close(), r.closeDoor(), r.mentions.files.Close(), r.host.closeServers(), r.memories.close())
 }
 
 // AgentDir is where the user's configuration and sessions are.

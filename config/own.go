@@ -17,6 +17,33 @@ type Own struct {
 	// PictureBytes is the most that a picture may have as it comes, in bytes:
 	// setting images.maxBytes; 0 for the default of package media.
 	PictureBytes int64
+	Memory       Memory
+}
+
+// Memory says how what was said is kept beyond sessions.
+type Memory struct {
+	// Off keeps nothing: setting memory.off.
+	Off bool `json:"off"`
+	// Tools gives normal sessions the tools remember and recall: setting
+	// memory.tools, default false.
+	Tools bool `json:"tools"`
+	// Upstream is the address of a service with EverOS' API that keeps memories in
+	// place of piweb: setting memory.upstream, default none.
+	Upstream string `json:"upstream"`
+	// TokenVariable is the environment variable with the service's key: setting
+	// memory.tokenVariable.
+	TokenVariable string `json:"tokenVariable"`
+	// TimeoutSeconds bounds one try to reach the service; 0 for 30.
+	TimeoutSeconds int `json:"timeoutSeconds"`
+	// Retries are tries after the first; 0 for 2, -1 for none.
+	Retries int `json:"retries"`
+	// Senders is "strict" (a message of a user is of the one who is signed in) or
+	// "open", for groups.
+	Senders string `json:"senders"`
+	// Aliases are senders that are the user as well.
+	Aliases []string `json:"aliases"`
+	// StrictNames takes a.png for no part of data.png.
+	StrictNames bool `json:"strictNames"`
 }
 
 // Attachments says what sessions can do with attached files.
@@ -79,6 +106,7 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 		Blobs struct {
 			Externalize *Externalize `json:"externalize"`
 		} `json:"blobs"`
+		Memory Memory `json:"memory"`
 		Images struct {
 			MaxBytes int64 `json:"maxBytes"`
 		} `json:"images"`
@@ -97,6 +125,10 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 		own.Mentions.MaxBytes = *n
 	}
 	own.PictureBytes = max(0, file.Images.MaxBytes)
+	if s := file.Memory.Senders; s != "" && s != "strict" && s != "open" {
+		return own, &Problem{File: path, Path: "memory.senders", What: `it must be "strict" or "open"`, Hint: settingsHint, Err: ErrValue}
+	}
+	own.Memory = file.Memory
 	if e := file.Blobs.Externalize; e != nil {
 		if !e.Valid() {
 			return own, &Problem{File: path, Path: "blobs.externalize", What: `it must be "auto", "on" or "off"`, Hint: settingsHint, Err: ErrValue}

@@ -180,7 +180,7 @@ func (s *Service) introduce(ctx context.Context, r Resource, start []byte) strin
 	item := map[string]string{"type": kindOf(r.ContentType), "uri": r.internal, "name": r.Name, "ext": strings.TrimPrefix(filepath.Ext(r.Name), ".")}
 	session := resourceSession(r.user, r.ID)
 	body, err := json.Marshal(map[string]any{"session_id": session, "app_id": r.App, "project_id": r.Project, "messages": []any{map[string]any{
-		"sender_id": r.user, "role": "user", "timestamp": r.Created.UnixMilli(), "content": []any{item, map[string]string{"type": "text", "text": words}},
+		"sender_id": r.user, "role": "user", "timestamp": r.Created.UnixMilli(), "content": []any{map[string]string{"type": "text", "text": words}, item},
 	}}})
 	if err != nil {
 		return statusUnindexed

@@ -137,7 +137,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, p)
 		return
 	}
-	rest := strings.Join(segments(r.URL.EscapedPath())[1:], "/")
+	rest := strings.Join(routed(r), "/")
 	route, args, p := s.routes.find(r.Method, rest)
 	if bad := acceptable(r, p == nil && route.uploads); bad != nil {
 		s.fail(w, r, bad)
@@ -156,12 +156,29 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 }
 
 func isAPI(r *http.Request) bool {
+	first := firstSegment(r)
+	return first == "api" || atRoot[first]
+}
+
+// routed are the segments by which a route is found, still encoded.
+func routed(r *http.Request) []string {
+	parts := segments(r.URL.EscapedPath())
+	if atRoot[firstSegment(r)] {
+		return parts
+	}
+	return parts[1:]
+}
+
+func firstSegment(r *http.Request) string {
 	parts := segments(r.URL.EscapedPath())
 	if len(parts) == 0 {
-		return false
+		return ""
 	}
 	first, err := url.PathUnescape(parts[0])
-	return err == nil && first == "api"
+	if err != nil {
+		return ""
+	}
+	return first
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,7 @@ import (
 	"github.com/piweb-go/piweb/completion/files"
 	"github.com/piweb-go/piweb/config"
 	"github.com/piweb-go/piweb/media"
+	"github.com/piweb-go/piweb/memory"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/server/wire"
@@ -23,6 +24,8 @@ var _ Runtime = (*piweb.Runtime)(nil)
 // one.
 type Runtime interface {
 	AgentDir() string
+	// Memory keeps what was said beyond sessions, or is nil where it is off.
+	Memory() (*memory.Service, error)
 	Config(cwd string) *config.Config
 	// Catalogue knows the session files.
 	Catalogue(cwd string) *catalog.Catalogue

@@ -177,6 +177,7 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "sessions/:id/artifacts/search", s.searchOutput)
 	rt.add("GET", "sessions/:id/artifacts/raw", s.rawOutput)
 	rt.add("GET", "sessions/:id/heads/:sha256", s.getHead)
+	s.addMemoryRoutes()
 	if s.cfg.Demo != nil {
 		rt.add("POST", "demo", s.makeDemo)
 	}

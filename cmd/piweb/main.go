@@ -78,6 +78,7 @@ func (a *app) root() *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.welcome(cmd.Context()) },
 	}
+	root.AddCommand(a.memoryCommand())
 	root.PersistentFlags().StringVar(&a.agentDir, "agent-dir", "", "pi's agent directory (default $PI_CODING_AGENT_DIR, else ~/.pi/agent)")
 	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "speak JSON: results, events and errors")
 	root.PersistentFlags().BoolVar(&a.confine, "confine", false, "keep file tools inside the session's folder, and leave out bash, which cannot be kept there")

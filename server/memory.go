@@ -1,0 +1,330 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/memory"
+)
+
+// addMemoryRoutes lists the addresses of memories and resources. They stand below
+// /api like all others, and at the root as well, where clients of a memory service
+// look for them.
+func (s *Server) addMemoryRoutes() {
+	rt := &s.routes
+	rt.add("POST", "memories/add", s.addMemory)
+	rt.takesUploads()
+	rt.add("POST", "memories/search", s.searchMemories)
+	rt.add("POST", "memories/flush", s.flushMemories)
+	rt.add("GET", "memories", s.listMemories)
+	rt.add("GET", "memories/:memoryId", s.getMemory)
+	rt.add("DELETE", "memories/:memoryId", s.forgetMemory)
+	rt.add("POST", "resources", s.uploadResource)
+	rt.takesUploads()
+	rt.add("GET", "resources", s.listResources)
+	rt.add("GET", "resources/:resourceId", s.getResource)
+	rt.add("DELETE", "resources/:resourceId", s.deleteResource)
+}
+
+// atRoot are first segments that are answered as if they stood below /api.
+var atRoot = map[string]bool{"memories": true, "resources": true}
+
+// memories is what keeps them, or a refusal where that is off.
+func (s *Server) memories() (*memory.Service, error) {
+	m, err := s.rt.Memory()
+	if err == nil && m == nil {
+		err = refuse(http.StatusNotFound, "MEMORY_OFF", "Memory is switched off here: memory.off in piweb.json says so.")
+	}
+	return m, err
+}
+
+// memoryProblem says what an error of memories is for clients.
+func memoryProblem(err error) error {
+	var e *memory.Error
+	switch {
+	case errors.As(err, &e):
+		return &problem{status: e.Status, code: e.Code, text: e.Text, cause: err}
+	case errors.Is(err, memory.ErrUpstream):
+		return &problem{status: http.StatusNotImplemented, code: "CAPABILITY_UNAVAILABLE", text: "Memories are kept by another service, which can be searched and cannot be listed or changed from here.", cause: err}
+	}
+	return err
+}
+
+// jsonBody reads a body as it is.
+func jsonBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "Send JSON, with the content type application/json.")
+	}
+	large := refuse(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large: it may have "+strconv.FormatInt(limit>>20, 10)+" MiB at most.")
+	if r.ContentLength > limit {
+		return nil, large
+	}
+	body := &patient{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, limit)}
+	defer body.done()
+	data, err := io.ReadAll(body)
+	var most *http.MaxBytesError
+	if errors.As(err, &most) {
+		return nil, large
+	}
+	if err != nil {
+		return nil, &problem{status: http.StatusBadRequest, code: "INVALID_JSON", text: "The body did not arrive as a whole.", cause: err}
+	}
+	return data, nil
+}
+
+// writeRaw answers with JSON that somebody else made.
+func writeRaw(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a client that left is no news
+	}
+}
+
+// relay gives a client what the engine said, if it is JSON.
+func relay(w http.ResponseWriter, r *http.Request, reply memory.Reply, err error) error {
+	if err != nil {
+		return memoryProblem(err)
+	}
+	if !json.Valid(reply.Body) {
+		return refuse(http.StatusBadGateway, "BAD_UPSTREAM", "The memory service gave an answer that is no JSON.")
+	}
+	writeRaw(w, r, reply.Status, reply.Body)
+	return nil
+}
+
+func (s *Server) addMemory(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	body, err := jsonBody(w, r, memory.MaxBody)
+	if err != nil {
+		return err
+	}
+	reply, err := m.Add(r.Context(), piweb.MemoryUser, body)
+	return relay(w, r, reply, err)
+}
+
+func (s *Server) flushMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	body, err := jsonBody(w, r, 1<<20)
+	if err != nil {
+		return err
+	}
+	reply, err := m.Flush(r.Context(), piweb.MemoryUser, body)
+	return relay(w, r, reply, err)
+}
+
+// searchMemories answers in one list, or, with ?shape=upstream, as the service does
+// that the API comes from.
+func (s *Server) searchMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	body, err := jsonBody(w, r, 1<<20)
+	if err != nil {
+		return err
+	}
+	found, err := m.Search(r.Context(), piweb.MemoryUser, body)
+	if err != nil {
+		return memoryProblem(err)
+	}
+	var answer []byte
+	if r.URL.Query().Get("shape") == "upstream" {
+		answer, err = found.UpstreamShape()
+	} else {
+		answer, err = json.Marshal(found)
+	}
+	if err == nil {
+		writeRaw(w, r, http.StatusOK, answer)
+	}
+	return err
+}
+
+// memoryPage reads limit, 1 to 100 and 20 where nobody says, and offset.
+func memoryPage(q url.Values) (limit, offset int, err error) {
+	limit = 20
+	for name, v := range map[string]*int{"limit": &limit, "offset": &offset} {
+		if q.Has(name) {
+			if *v, err = strconv.Atoi(q.Get(name)); err != nil || *v < 0 || *v > 1<<30 {
+				return 0, 0, invalid("A number is wanted.", name)
+			}
+		}
+	}
+	return max(1, min(limit, 100)), offset, nil
+}
+
+func memoryScope(q url.Values) memory.Scope {
+	return memory.Scope{User: piweb.MemoryUser, App: q.Get("app_id"), Project: q.Get("project_id")}
+}
+
+func (s *Server) listMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	limit, offset, err := memoryPage(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	list, total, err := m.List(r.Context(), memoryScope(r.URL.Query()), limit, offset)
+	if err != nil {
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, struct {
+		Memories []memory.Memory `json:"memories"`
+		Total    int             `json:"total"`
+	}{list, total})
+	return nil
+}
+
+func (s *Server) getMemory(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	one, err := m.Get(r.Context(), piweb.MemoryUser, args["memoryId"])
+	if err != nil {
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, one)
+	return nil
+}
+
+func (s *Server) forgetMemory(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	if err := m.Forget(r.Context(), piweb.MemoryUser, args["memoryId"]); err != nil {
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, okay{true})
+	return nil
+}
+
+// uploadResource takes one file of a multipart body, as it streams in. What describes
+// it stands in front of it, or in the address.
+func (s *Server) uploadResource(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	large := refuse(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The file is too large: a resource may have "+strconv.Itoa(memory.MaxResource>>20)+" MiB at most.")
+	if r.ContentLength > memory.MaxResource+envelope {
+		return large
+	}
+	body := &patient{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, memory.MaxResource+envelope)}
+	defer body.done()
+	r.Body = body
+	fields, file, err := resourceParts(r)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	kept, again, err := m.PutResource(r.Context(), memory.Upload{
+		Scope: memory.Scope{User: piweb.MemoryUser, App: fields.Get("app_id"), Project: fields.Get("project_id")},
+		Name:  fileName(file), ContentType: file.Header.Get("Content-Type"), Description: fields.Get("description"), Body: file,
+	})
+	var most *http.MaxBytesError
+	switch {
+	case errors.As(err, &most):
+		return large
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return noFile("The file did not arrive as a whole.")
+	case err != nil:
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, struct {
+		memory.Resource
+		Duplicate bool `json:"duplicate"`
+	}{kept, again})
+	return nil
+}
+
+// resourceParts reads the fields in front of the file, and finds the file.
+func resourceParts(r *http.Request) (url.Values, *multipart.Part, error) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, nil, noFile("Send the file as multipart/form-data, in a part named \"file\".")
+	}
+	fields := r.URL.Query()
+	for range maxParts {
+		p, err := parts.NextRawPart()
+		if err != nil {
+			break
+		}
+		if p.FormName() == "file" {
+			if fileName(p) == "" {
+				break
+			}
+			return fields, p, nil
+		}
+		value, err := io.ReadAll(io.LimitReader(p, envelope))
+		if err != nil {
+			break
+		}
+		fields.Set(p.FormName(), string(value))
+	}
+	return nil, nil, noFile("There is no file in the request: send it in a part named \"file\", with a file name, behind the other fields.")
+}
+
+func (s *Server) listResources(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	limit, offset, err := memoryPage(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	list, total, err := m.Resources(r.Context(), memoryScope(r.URL.Query()), limit, offset)
+	if err != nil {
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, struct {
+		Resources []memory.Resource `json:"resources"`
+		Total     int               `json:"total"`
+	}{append([]memory.Resource{}, list...), total})
+	return nil
+}
+
+func (s *Server) getResource(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	one, err := m.Resource(r.Context(), piweb.MemoryUser, args["resourceId"])
+	if err != nil {
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, one)
+	return nil
+}
+
+func (s *Server) deleteResource(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+	m, err := s.memories()
+	if err != nil {
+		return err
+	}
+	if err := m.DeleteResource(r.Context(), piweb.MemoryUser, args["resourceId"]); err != nil {
+		return memoryProblem(err)
+	}
+	write(w, r, http.StatusOK, okay{true})
+	return nil
+}
