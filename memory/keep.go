@@ -345,8 +345,8 @@ func (s *Service) All(ctx context.Context, user string) iter.Seq2[Memory, error]
 }
 
 // Import keeps a memory that was exported. The same one again is the same memory.
-// Where its files are is taken as a name and not looked at, and a file that lies in a
-// storage of ours is not taken.
+// Where its files are is taken as a name; a file that would lie in our storage, and does
+// not, is left out.
 func (s *Service) Import(ctx context.Context, user string, m Memory) (id string, err error) {
 	n := Note{Session: m.SessionID, Text: m.Text, Origin: m.Origin, At: m.At}
 	for _, f := range m.Attachments {

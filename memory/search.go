@@ -19,6 +19,9 @@ const (
 	deep = 200
 	// rankK is the constant of reciprocal rank fusion.
 	rankK = 60
+	// ranked is how many hits of one index are compared: the latest. Only words that
+	// stand nearly everywhere have more.
+	ranked = 2000
 	// scanned is how many of the latest memories are looked through, letter by
 	// letter, where no index finds anything.
 	scanned = 20_000
@@ -33,7 +36,7 @@ func (e *embedded) Search(ctx context.Context, s Scope, q Query) (Found, error) 
 	if q.Method != "keyword" {
 		out.Method = "keyword" // there are no embeddings
 	}
-	ranked, err := e.rank(ctx, s, q)
+	hits, err := e.rank(ctx, s, q)
 	if err != nil {
 		return out, err
 	}
@@ -41,8 +44,8 @@ func (e *embedded) Search(ctx context.Context, s Scope, q Query) (Found, error) 
 	if top <= 0 {
 		top = defaultTop
 	}
-	ranked = ranked[:min(len(ranked), top, maxTop)]
-	if out.Results, err = e.items(ctx, s, ranked); err != nil {
+	hits = hits[:min(len(hits), top, maxTop)]
+	if out.Results, err = e.items(ctx, s, hits); err != nil {
 		return out, err
 	}
 	if q.Session != "" {
@@ -84,7 +87,8 @@ func (e *embedded) rank(ctx context.Context, s Scope, q Query) ([]hit, error) {
 			most -= l.weight / (rankK + 1)
 			continue
 		}
-		list, err := e.ask(ctx, s, q, `SELECT m.n, m.at FROM `+l.table+` f JOIN memories m ON m.n = f.rowid WHERE `+l.table+` MATCH ? AND `, `ORDER BY f.rank, m.n DESC LIMIT ?`, l.match, deep)
+		list, err := e.ask(ctx, s, q, `SELECT n, at FROM (SELECT m.n, m.at, bm25(`+l.table+`) AS rank FROM `+l.table+` JOIN memories m ON m.n = `+l.table+`.rowid WHERE `+l.table+` MATCH ? AND `,
+			`ORDER BY `+l.table+`.rowid DESC LIMIT ?) ORDER BY rank, at DESC, n DESC LIMIT ?`, l.match, ranked, deep)
 		if err != nil {
 			return nil, err
 		}

@@ -156,6 +156,13 @@ func itemOf(kind string, it gjson.Result, s Scope) Item {
 			break
 		}
 	}
+	if parts := it.Get("content"); item.Text == "" && parts.IsArray() {
+		var texts []string
+		for _, p := range parts.Get("#.text").Array() {
+			texts = append(texts, p.String())
+		}
+		item.Text = strings.Join(texts, "\n")
+	}
 	if item.Text == "" {
 		if v := it.Get("profile_data"); v.IsObject() {
 			item.Text = v.Raw

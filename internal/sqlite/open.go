@@ -161,10 +161,16 @@ func Busy(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == codeBusy || e.Code()&0xff == codeLocked)
 }
 
-// Check looks whether the database is whole.
+// Check looks whether the database is whole. It looks with fresh eyes: a connection
+// that has seen an index before it was rebuilt takes the new one for damaged.
 func (db *DB) Check(ctx context.Context) error {
+	fresh, err := sql.Open("sqlite", source(db.path, false))
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
 	var said string
-	if err := db.read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&said); err != nil {
+	if err := fresh.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&said); err != nil {
 		return err
 	}
 	if said != "ok" {

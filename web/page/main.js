@@ -9,6 +9,7 @@ import { Shortcuts } from "./dialog.js";
 import { Header } from "./header.js";
 import { html, useStore } from "./html.js";
 import { byFolder, SessionList, titleOf, withChildren } from "./list.js";
+import { Memories } from "./memory.js";
 import { NewSession } from "./newsession.js";
 import { PolicyPanel } from "./policy.js";
 import { OpenSession } from "./session.js";
@@ -68,7 +69,7 @@ function focusSoon(find, done = () => false) {
 function App() {
   const [id, setId] = useState(fromHash);
   const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
-  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "new" | "output", cwd?: string, url?: string} | null} */ (null));
+  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output", cwd?: string, url?: string} | null} */ (null));
   const [menu, setMenu] = useState(false);
   const [policyOpen, setPolicyOpen] = useState(() => wide.matches && wantsPolicy());
   const [isWide, setWide] = useState(wide.matches);
@@ -212,7 +213,7 @@ function App() {
   const folders = byFolder(sessions).map((g) => g.cwd).filter(Boolean);
   const policyShown = !!session && policyOpen;
   return html`<div class=${`app${menu ? " menu-open" : ""}${policyShown ? " policy-open" : ""}`}>
-    <aside class="side" aria-label="Sessions" tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onPick=${() => setMenu(false)} /></aside>
+    <aside class="side" aria-label="Sessions" tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onMemory=${() => setDialog({ name: "memory" })} onPick=${() => setMenu(false)} /></aside>
     ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
     <main class="main" inert=${over || sheetOver}>
       ${session ? html`<${SessionPage} key=${id} session=${session} kids=${kids} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
@@ -221,6 +222,7 @@ function App() {
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
     ${policyShown && html`<aside class="policy" aria-label="Policy" tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} kids=${kids} item=${item} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
+    ${dialog?.name === "memory" && html`<${Memories} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to) => { setDialog(null); open(to); }} />`}
     ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}

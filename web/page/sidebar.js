@@ -15,14 +15,15 @@ import { kindOfList, kindWords } from "./policywords.js";
 const doing = { working: "answering", "awaiting-input": "waiting for you", error: "failed" };
 
 /**
- * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onPick: () => void}} props
+ * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onMemory: () => void, onPick: () => void}} props
  */
-export function Sidebar({ list, current, onNew, onKeys, onPick }) {
+export function Sidebar({ list, current, onNew, onKeys, onMemory, onPick }) {
   const { sessions, cursor, q, loaded, loading, problem, hits, searching } = useStore(list);
   const groups = byFolder(sessions);
   return html`<div class="side-inner">
     <header class="side-head">
       <div class="brand">piweb</div>
+      <button type="button" class="icon-button" aria-label="Memory" title="Memory" onClick=${onMemory}><${Icon} name="memory" /></button>
       <button type="button" class="icon-button" aria-label="Keyboard shortcuts" title="Keyboard (?)" onClick=${onKeys}><${Icon} name="keys" /></button>
       <button type="button" class="new" onClick=${() => onNew()} title="New session (n)"><${Icon} name="plus" />New</button>
     </header>

@@ -119,7 +119,7 @@ export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
     setOpen(!open);
   };
   const tail = part.state === "running" && part.output ? part.output.replace(/\n+$/, "").split("\n").slice(-6).join("\n") : "";
-  return html`<div class=${`tool ${part.state}`}>
+  return html`<div class=${`tool ${part.state}`} data-call=${part.id}>
     <button type="button" class="tool-head" aria-expanded=${open} onClick=${toggle}>
       <span class="tool-state" title=${states[part.state]}>
         ${part.state === "running" ? html`<span class="spinner" />` : html`<${Icon} name=${part.state === "done" ? "check" : part.state === "error" ? "cross" : "dash"} />`}

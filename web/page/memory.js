@@ -1,0 +1,109 @@
+// Memories: what was kept beyond sessions. Search them, go to where one was said,
+// forget one.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, explain } from "./api.js";
+import { Dialog } from "./dialog.js";
+import { html } from "./html.js";
+import { Icon } from "./icons.js";
+
+/**
+ * @typedef {{id: string, session_id: string | null, text: string, timestamp: string, origin?: string, attachments: {name: string, type: string, internal_uri: string}[]}} Memory
+ */
+
+/** How many are shown. */
+const most = 50;
+
+/** Sessions of the command line and of programs are none that the page could open. */
+/** @param {string | null} id */
+const opens = (id) => !!id && /^[0-9a-f]{8}-/i.test(id);
+
+/**
+ * Shows the call by which something was remembered, once its session is there.
+ * @param {string} origin
+ */
+function showCall(origin) {
+  let tries = 60;
+  const look = () => {
+    const el = document.querySelector(`[data-call="${CSS.escape(origin)}"]`);
+    if (el) el.scrollIntoView({ block: "center" });
+    else if (--tries > 0) setTimeout(look, 100);
+  };
+  look();
+}
+
+/** @param {{onClose: () => void, onOpen: (id: string) => void}} props */
+export function Memories({ onClose, onOpen }) {
+  const [list, setList] = useState(/** @type {Memory[] | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const [asked, setAsked] = useState("");
+  const [sure, setSure] = useState("");
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+
+  useEffect(() => {
+    const stop = new AbortController();
+    const answer = asked
+      ? call("memories/search", { method: "POST", body: { query: asked, top_k: most }, signal: stop.signal }).then((a) => a.results)
+      : call(`memories?limit=${most}`, { signal: stop.signal }).then((a) => a.memories);
+    answer.then(
+      (/** @type {Memory[]} */ found) => {
+        setList(found);
+        setProblem("");
+      },
+      (e) => e?.name !== "AbortError" && setProblem(explain(e).text),
+    );
+    return () => stop.abort();
+  }, [asked]);
+
+  /** @param {Event} e */
+  const onSearch = (e) => {
+    e.preventDefault();
+    setAsked(input.current?.value.trim() ?? "");
+  };
+  /** @param {Memory} m */
+  const forget = async (m) => {
+    if (sure !== m.id) {
+      setSure(m.id);
+      return;
+    }
+    try {
+      await call(`memories/${encodeURIComponent(m.id)}`, { method: "DELETE" });
+      setList((l) => l?.filter((x) => x.id !== m.id) ?? null);
+      setProblem("");
+    } catch (e) {
+      setProblem(explain(e).text);
+    }
+  };
+  /** @param {Memory} m */
+  const open = async (m) => {
+    onOpen(m.session_id ?? "");
+    try {
+      const whole = m.origin === undefined ? await call(`memories/${encodeURIComponent(m.id)}`) : m;
+      if (whole.origin) showCall(whole.origin);
+    } catch {
+      // The session is open; only the place in it is not known.
+    }
+  };
+
+  return html`<${Dialog} title="Memory" onClose=${onClose} wide=${true}>
+    <div class="memories">
+      <form class="whole-bar" role="search" onSubmit=${onSearch}>
+        <input type="search" ref=${input} placeholder="Search what was kept" aria-label="Search what was kept" maxLength="500" />
+        <button type="submit">Search</button>
+        ${list && html`<span class="whole-found" role="status">${list.length === 0 ? "nothing found" : `${list.length}${list.length === most ? " or more" : ""}`}</span>`}
+      </form>
+      ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
+      ${!list && !problem && html`<p class="quiet">Loading…</p>`}
+      ${list?.length === 0 && !asked && html`<p class="faint">Nothing is kept yet. A model keeps something with the tool remember, you with <code>piweb memory add</code>.</p>`}
+      <ul class="memory-list" tabindex="0" aria-label="Memories">
+        ${list?.map((m) => html`<li class="memory" key=${m.id}>
+          <p class="memory-text" dir="auto">${m.text}</p>
+          ${m.attachments.map((f) => html`<p class="memory-file faint" key=${f.internal_uri}><${Icon} name="clip" /><bdi>${f.name}</bdi></p>`)}
+          <p class="memory-line"><time class="faint" datetime=${m.timestamp}>${new Date(m.timestamp).toLocaleString()}</time>
+            ${opens(m.session_id) && html`<button type="button" class="small" onClick=${() => void open(m)}>Open where it was said</button>`}
+            <button type="button" class="small" onClick=${() => void forget(m)}>${sure === m.id ? "Forget for good?" : "Forget"}</button></p>
+        </li>`)}
+      </ul>
+    </div>
+  <//>`;
+}
