@@ -112,7 +112,9 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 		put(project+"/.agents/skills/pa/SKILL.md", skill("pa")), put(project+"/.pi/agents/pp.md", "---\nname: pp\n---\nprofile"),
 		put(project+"/.pi/APPEND_SYSTEM.md", "PROJECT APPENDED"),
 	}
-	put(project+"/.pi/settings.json", `{"shellCommandPrefix":"echo x >> `+mark("settings")+`"}`)
+	prefix, _ := json.Marshal(map[string]string{"shellCommandPrefix": "echo x >> '" + mark("settings") + "'"})
+	put(project+"/.pi/settings.json", string(prefix))
+	call := func(name string) string { return "run `echo x >> '" + mark(name) + "'`" } // one call of bash
 	put(project+"/AGENTS.md", "CONTEXT")
 	var watched []string
 	for _, f := range append(slices.Clone(userFiles), projectFiles...) {
@@ -163,7 +165,7 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	}
 	untouched := func(when string, seen []string) {
 		t.Helper()
-		for _, m := range []string{"server-user", "value-user", "server-project", "value-project", "settings"} {
+		for _, m := range []string{"server-user", "value-user", "server-project", "value-project", "settings", "chat"} {
 			if marks(m) != 0 {
 				t.Errorf("%s: %s left a mark", when, m)
 			}
@@ -177,7 +179,7 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, typed := range []string{"/ut a", "/pt a", "/skill:us", "hello"} {
+	for _, typed := range []string{"/ut a", "/pt a", "/skill:us", "hello", call("chat")} {
 		if got := prompt(s, typed); got != typed {
 			t.Errorf("Chat Only made %q of %q", got, typed)
 		}
@@ -233,6 +235,10 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	if constructed.Load() != 1 {
 		t.Errorf("the extension was constructed %d times", constructed.Load())
 	}
+	prompt(s, call("normal"))
+	if marks("normal") != 1 || marks("settings") != 1 {
+		t.Errorf("a call of bash left %d marks, the project's settings %d", marks("normal"), marks("settings"))
+	}
 	look.seen()
 	prompt(s, "once more")
 	if seen := look.seen(); len(seen) > 0 {
@@ -242,6 +248,10 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt(s, "/ut c")
+	prompt(s, call("chat"))
+	if marks("chat") != 0 || marks("settings") != 1 {
+		t.Errorf("back in Chat Only a call left %d marks, the project's settings %d", marks("chat"), marks("settings"))
+	}
 	if seen := look.seen(); len(seen) > 0 || constructed.Load() != 1 {
 		t.Errorf("back in Chat Only: %q, constructed %d", seen, constructed.Load())
 	}
@@ -251,7 +261,7 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 
 	// Without trust the project brings nothing but its context files.
 	trust(false)
-	for _, m := range []string{"server-user", "value-user", "server-project", "value-project"} {
+	for _, m := range []string{"server-user", "value-user", "server-project", "value-project", "settings"} {
 		_ = os.Remove(mark(m))
 	}
 	look.seen()
@@ -269,6 +279,10 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	}
 	if !strings.Contains(distrusted, "CONTEXT") || !strings.Contains(distrusted, "<name>us</name>") {
 		t.Errorf("without trust the head lacks what needs none:\n%s", distrusted)
+	}
+	prompt(s, call("distrusted"))
+	if marks("distrusted") != 1 {
+		t.Errorf("without trust a call of bash left %d marks", marks("distrusted"))
 	}
 	for end := time.Now().Add(20 * time.Second); marks("server-user") == 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)

@@ -60,17 +60,17 @@ export default function ({ pi, piweb, makeHome }) {
     put(join(home.agentDir, "trust.json"), JSON.stringify({ [project]: !untrusted }));
     return [await pi.load(home, project, untrusted), await piweb.resources(home, project)];
   };
-  const skills = (list) => list.map((s) => `${s.path} ${s.name} ${s.hidden ? "hidden " : ""}${s.description}`).sort();
-  const templates = (list) => list.map((t) => `${t.path} ${t.name} [${t.hint ?? ""}] ${t.description}`).sort();
+  const skills = (list) => list.map((s) => `${s.path} ${s.name} ${s.hidden ? "hidden " : ""}${s.description}`);
+  const templates = (list) => list.map((t) => `${t.path} ${t.name} [${t.hint ?? ""}] ${t.description}`);
   const steps = [];
   for (const untrusted of [false, true]) {
     const when = untrusted ? "without trust" : "with trust";
     steps.push(
-      [`${when} both find the same skills`, async () => {
+      [`${when} both find the same skills in the same order`, async () => {
         const [theirs, ours] = await both(untrusted);
         sameLines(skills(theirs.skills), skills(ours.skills), "piweb (+) and pi (-) differ about skills");
       }],
-      [`${when} both find the same prompt templates`, async () => {
+      [`${when} both find the same prompt templates in the same order`, async () => {
         const [theirs, ours] = await both(untrusted);
         sameLines(templates(theirs.templates), templates(ours.templates), "piweb (+) and pi (-) differ about templates");
       }],
