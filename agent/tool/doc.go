@@ -25,6 +25,8 @@
 // grep and find need no other program. They leave out what ripgrep and fd leave
 // out, by the rules of package ignore, and find their results in the order of
 // paths, so that the same call gives the same answer: see glob.go and scan.go.
+// Where the user has these programs they do the heavy part, with the same answer:
+// see program.go.
 //
 // Source of the shapes: spec/pi.md §4.
 package tool

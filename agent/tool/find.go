@@ -54,7 +54,7 @@ func (t *Find) Run(ctx context.Context, call *Call) (Result, error) {
 		return Error(fmt.Sprintf("Cannot use the glob %q: %v.", args.Pattern, err)), nil
 	}
 	answer := findAnswer{whole: call.Output(), limit: limitOf(args.Limit, findDefaultLimit, findMaxLimit)}
-	if err := answer.search(ctx, path, glob.smartCase(), t.opts); err != nil {
+	if err := answer.search(ctx, call.CWD, path, glob.smartCase(), t.opts); err != nil {
 		if ctx.Err() != nil {
 			return Error(fmt.Sprintf("Searching %s was stopped before it was done.", args.Path)), nil
 		}
@@ -73,7 +73,7 @@ type findAnswer struct {
 	unreadable unreadable
 }
 
-func (a *findAnswer) search(ctx context.Context, root string, glob nameGlob, opts Options) error {
+func (a *findAnswer) search(ctx context.Context, cwd, root string, glob nameGlob, opts Options) error {
 	info, err := os.Stat(root)
 	if err != nil {
 		return err
@@ -81,11 +81,8 @@ func (a *findAnswer) search(ctx context.Context, root string, glob nameGlob, opt
 	if !info.IsDir() {
 		return errNotAFolder
 	}
-	return ignore.Walk(ctx, root, ignore.WalkOptions{
-		Sorted:  true,
-		Options: opts.ignoring(ignore.GitEverywhere, ".ignore", ".fdignore"),
-		OnError: func(path string, err error) { a.unreadable.add(path) },
-	}, func(e ignore.Entry) error {
+	rules := opts.ignoring(ignore.GitEverywhere, ".ignore", ".fdignore")
+	take := func(e ignore.Entry) error {
 		if !glob.match(e) {
 			return nil
 		}
@@ -95,7 +92,20 @@ func (a *findAnswer) search(ctx context.Context, root string, glob nameGlob, opt
 		}
 		a.add(e)
 		return nil
-	})
+	}
+	if entries, ok := proposeEntries(ctx, opts, cwd, root, rules); ok {
+		for _, e := range entries {
+			if take(e) != nil {
+				break
+			}
+		}
+		return nil
+	}
+	return ignore.Walk(ctx, root, ignore.WalkOptions{
+		Sorted:  true,
+		Options: rules,
+		OnError: func(path string, err error) { a.unreadable.add(path) },
+	}, take)
 }
 
 func (a *findAnswer) add(e ignore.Entry) {

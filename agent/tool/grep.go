@@ -90,7 +90,15 @@ func (t *Grep) Run(ctx context.Context, call *Call) (Result, error) {
 	switch {
 	case err != nil:
 	case info.IsDir():
-		err = answer.searchFolder(ctx, path, walk)
+		files, proposed := []string(nil), false
+		if args.Glob == "" { // a glob is stronger than the rules, and ours to read
+			files, proposed = proposeFiles(ctx, t.opts, call.CWD, path, s, walk.Options)
+		}
+		if proposed {
+			err = answer.searchFolder(ctx, path, listed(files))
+		} else {
+			err = answer.searchFolder(ctx, path, walked(path, walk, &answer.unreadable))
+		}
 	default:
 		err = answer.searchFile(ctx, path)
 	}
@@ -148,9 +156,38 @@ type grepJob struct {
 	done  chan struct{}
 }
 
+// source calls take for each file to search, by its path below a folder, in order.
+// It ends with the first error of take.
+type source func(ctx context.Context, take func(path string) error) error
+
+// walked is the files of a folder that a walk meets.
+func walked(root string, walk ignore.WalkOptions, left *unreadable) source {
+	walk.OnError = func(path string, err error) { left.add(path) }
+	return func(ctx context.Context, take func(path string) error) error {
+		return ignore.Walk(ctx, root, walk, func(e ignore.Entry) error {
+			if !e.Type.IsRegular() {
+				return nil
+			}
+			return take(e.Path)
+		})
+	}
+}
+
+// listed is files that are known.
+func listed(paths []string) source {
+	return func(_ context.Context, take func(path string) error) error {
+		for _, path := range paths {
+			if err := take(path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // searchFolder searches the files of a folder on all cores, and takes their
 // findings in the order of the walk, until there are enough.
-func (a *grepAnswer) searchFolder(ctx context.Context, root string, walk ignore.WalkOptions) error {
+func (a *grepAnswer) searchFolder(ctx context.Context, root string, files source) error {
 	ctx, enough := context.WithCancelCause(ctx)
 	defer enough(nil)
 	var group sync.WaitGroup
@@ -159,16 +196,12 @@ func (a *grepAnswer) searchFolder(ctx context.Context, root string, walk ignore.
 
 	queue := make(chan *grepJob, grepAhead) // in order
 	jobs := make(chan *grepJob, grepAhead)
-	walked := make(chan error, 1)
-	walk.OnError = func(path string, err error) { a.unreadable.add(path) }
+	ended := make(chan error, 1)
 	group.Go(func() {
 		defer close(queue)
 		defer close(jobs)
-		walked <- ignore.Walk(ctx, root, walk, func(e ignore.Entry) error {
-			if !e.Type.IsRegular() {
-				return nil
-			}
-			job := &grepJob{path: e.Path, done: make(chan struct{})}
+		ended <- files(ctx, func(path string) error {
+			job := &grepJob{path: path, done: make(chan struct{})}
 			for _, c := range []chan *grepJob{queue, jobs} {
 				select {
 				case c <- job:
@@ -206,7 +239,7 @@ func (a *grepAnswer) searchFolder(ctx context.Context, root string, walk ignore.
 			return nil
 		}
 	}
-	return <-walked
+	return <-ended
 }
 
 func scanFile(s *scanner, path string) findings {

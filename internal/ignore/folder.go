@@ -328,6 +328,9 @@ func (f *Folder) fold() bool {
 	return f.repository != nil && f.repository.config.ignoreCase
 }
 
+// FoldsCase says whether case does not count in the rules of git here.
+func (f *Folder) FoldsCase() bool { return f.fold() }
+
 func (f *Folder) pushUserRules(top string, c config, fold bool) {
 	if file := f.rules.opts.excludesFile(c, top); file != "" {
 		f.push(&f.git, file, fold)

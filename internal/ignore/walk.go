@@ -27,6 +27,12 @@ type Entry struct {
 	name int
 }
 
+// EntryAt is an entry of which somebody else than a walk knows: its path below a
+// root, with forward slashes, and its type bits.
+func EntryAt(path string, mode fs.FileMode) Entry {
+	return Entry{Path: path, Type: mode, name: strings.LastIndexByte(path, '/') + 1}
+}
+
 // IsDir says that the entry is a folder, and not a link to one.
 func (e Entry) IsDir() bool { return e.Type.IsDir() }
 
