@@ -180,8 +180,21 @@ func modelInfo(m config.Model) agent.ModelInfo {
 	return agent.ModelInfo{
 		API: m.API, Provider: m.Provider, ID: m.ID, Name: m.Name, Reasoning: m.Reasoning, Images: m.Images(), Pictures: pictureBudget(m), ToolPictures: toolPictures(m),
 		ContextWindow: m.ContextWindow, MaxTokens: m.MaxTokens,
-		Cost: agent.Price{Input: m.Cost.Input, Output: m.Cost.Output, CacheRead: m.Cost.CacheRead, CacheWrite: m.Cost.CacheWrite},
+		Cost: price(m.Cost),
 	}
+}
+
+// price is a list of prices with its tiers.
+func price(c config.Cost) agent.Price {
+	p := rates(c.Rates)
+	if len(c.Tiers) > 0 {
+		p.For = func(input int64) agent.Price { return rates(c.For(int(input))) }
+	}
+	return p
+}
+
+func rates(r config.Rates) agent.Price {
+	return agent.Price{Input: r.Input, Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite}
 }
 
 // ModelLine is a model as a list shows it. Sizes are in tokens, prices in US

@@ -28,6 +28,18 @@ type ModelInfo struct {
 // Price is in US dollars per million tokens.
 type Price struct {
 	Input, Output, CacheRead, CacheWrite float64
+	// For, if not nil, gives the prices of a request with that many input tokens,
+	// cached ones included, where a provider asks more for long ones (pi 1.6.0,
+	// "models.json": cost.tiers).
+	For func(input int64) Price `json:"-"`
+}
+
+// of is the prices that count for a usage.
+func (p Price) of(u message.Usage) Price {
+	if p.For == nil {
+		return p
+	}
+	return p.For(u.Input + u.CacheRead + u.CacheWrite)
 }
 
 // String is "provider/id", the form in which people name a model.

@@ -189,6 +189,7 @@ func (a *assembler) sign(d SignatureDelta) {
 
 func priced(u message.Usage, p Price) message.Usage {
 	const million = 1e6
+	p = p.of(u)
 	u.Cost.Input = float64(u.Input) * p.Input / million
 	u.Cost.Output = float64(u.Output) * p.Output / million
 	u.Cost.CacheRead = float64(u.CacheRead) * p.CacheRead / million
