@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
@@ -66,10 +67,12 @@ func benchPrompt(b *testing.B, l *Loop) {
 }
 
 // BenchmarkTurn is what one turn costs beside the model and the disk, in a young
-// session; allocations are those of a whole prompt.
+// session; allocations are those of a whole prompt. The floor of the same run is what
+// no loop can leave out: the two records of such a turn in the same kind of file.
 func BenchmarkTurn(b *testing.B) {
-	b.Logf("%s/%s, %d CPUs; no sync", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	b.Logf("%s/%s, %d CPUs; no sync; the floor appends the message and the answer", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	b.ReportAllocs()
+	floor := turnFloor(b)
 	var l *Loop
 	for i := 0; b.Loop(); i++ {
 		if i%50 == 0 { // the context grows with each turn
@@ -79,6 +82,37 @@ func BenchmarkTurn(b *testing.B) {
 		}
 		benchPrompt(b, l)
 	}
+	b.ReportMetric(floor, "ns-floor")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/floor, "x-floor")
+}
+
+// turnFloor is how long the records of a turn take, in nanoseconds.
+func turnFloor(b *testing.B) float64 {
+	b.Helper()
+	const turns = 2000
+	var spent time.Duration
+	var log *session.Session
+	for i := range turns {
+		if i%50 == 0 { // as young as those of the benchmark
+			dir := b.TempDir()
+			var err error
+			if log, err = session.Create(session.NewSession{Dir: dir, CWD: dir}, session.Options{}); err != nil {
+				b.Fatal(err)
+			}
+			defer log.Close()
+		}
+		start := time.Now()
+		for _, m := range []message.Message{
+			&message.User{Content: message.Content{message.Text("go")}, Timestamp: 1},
+			&message.Assistant{Content: message.Content{message.Text("word ")}, Provider: "p", Model: "m", API: "a", StopReason: message.StopEnd, Timestamp: 1},
+		} {
+			if _, err := log.Append(session.Message(m)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		spent += time.Since(start)
+	}
+	return float64(spent.Nanoseconds()) / turns
 }
 
 // BenchmarkDelta is what one delta costs, beside the floor: ranging over the same
