@@ -17,6 +17,12 @@ export class Piweb {
     return this.#run(sandbox, "run", "--session", file, ...flags, text);
   }
 
+  /** Is interrupted in a prompt, as by Ctrl+C, once a promise is kept. */
+  async interrupted(sandbox, file, text, interrupt) {
+    const args = ["run", "--session", file, text];
+    await runProgram(this.binary, args, { cwd: sandbox.work, env: environment(sandbox, PIWEB), deadline: DEADLINE, interrupt });
+  }
+
   /** Creates a session with one prompt; returns the path of its file. */
   async create(sandbox, text, ...flags) {
     const before = new Set(sessionFiles(sandbox));

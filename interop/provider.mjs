@@ -25,6 +25,7 @@ export function use(name, args) {
  */
 export async function startProvider() {
   const requests = [];
+  let onStall = () => {};
   const answer = async (request, response) => {
     let text = "";
     request.setEncoding("utf8");
@@ -42,6 +43,10 @@ export async function startProvider() {
     const events = misdeed(body.messages ?? []);
     if (events) {
       response.writeHead(200, { "content-type": "text/event-stream" });
+      if (events === misdeeds.stall) { // and no word more
+        response.write(events.map((data) => `data: ${data}\n\n`).join(""));
+        return onStall();
+      }
       return response.end(events.map((data) => `data: ${data}\n\n`).join(""));
     }
     const reply = decide(body.messages ?? [], requests.length);
@@ -53,6 +58,8 @@ export async function startProvider() {
   return {
     port: server.address().port,
     requests,
+    /** Resolves when an answer has begun and stands still. */
+    stalled: () => new Promise((resolve) => (onStall = resolve)),
     /** What one program asked, in order, from the given count on. */
     from: (client, start = 0) => requests.filter((r) => r.client === client).slice(start).map((r) => r.body),
     close() {
@@ -100,6 +107,7 @@ function canonical(json) {
 /** What a server must not do, as the raw events of an answer. */
 const misdeeds = {
   cut: ['{"choices":[{"index":0,"delta":{"content":"half an ans"}}]}'],
+  stall: ['{"choices":[{"index":0,"delta":{"content":"half an answer, then silence"}}]}'],
   json: ['{"choices":[{"index":0,'],
   arguments: [
     '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"bad1","type":"function","function":{"name":"read","arguments":"{\\"path\\": nope"}}]}}]}',

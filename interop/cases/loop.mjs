@@ -38,6 +38,11 @@ export default function ({ pi, piweb, provider, makeHome }) {
     misbehaved("arguments", false),
     misbehaved("duplicate", false),
     misbehaved("silent", false),
+    ["after a server that stood still in its answer, and a person who gave up", async () => {
+      const file = await piweb.create(home, "begin", "--tools", "read,ls");
+      await assert.rejects(piweb.interrupted(home, file, "misbehave stall", provider.stalled()));
+      await bothGoOn(file);
+    }],
     ["a session that piweb has summed up goes on in pi with the same summary and the same tools", async () => {
       const file = await piweb.create(home, "begin with a first thing", "--tools", "read,ls");
       await piweb.prompt(home, file, "and a second thing that is long enough to be all that is kept");
