@@ -271,8 +271,23 @@ func (b *tab) count(css, text string) int {
 }
 
 // click presses the mouse on the first such element, once it can be hit there:
-// not disabled, not moving, not covered.
+// not disabled, not moving, not covered. Where the element moved in the same moment
+// and the click went beside it, it is clicked again, as a person would.
 func (b *tab) click(css, text string) {
+	b.t.Helper()
+	for range 5 {
+		at := b.aim(css, text)
+		b.do("click "+css, chromedp.MouseClickXY(at[0], at[1]))
+		if hit, err := eval[bool](b, "window.piwebHit !== false"); err != nil || hit { // an error: the page is another one now
+			return
+		}
+	}
+	b.t.Fatalf("%q in %s moved away from every click", text, css)
+}
+
+// aim finds where an element can be clicked, and has the page note whether the next
+// click hits it.
+func (b *tab) aim(css, text string) []float64 {
 	b.t.Helper()
 	var last, at []float64
 	b.poll(fmt.Sprintf("%q can be clicked in %s", text, css), func() bool {
@@ -282,13 +297,16 @@ func (b *tab) click(css, text string) {
 			e.scrollIntoView({block: "nearest"});
 			const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
 			const hit = document.elementFromPoint(x, y);
-			return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : [];
+			if (!hit || !(e.contains(hit) || hit.contains(e))) return [];
+			window.piwebHit = false;
+			document.addEventListener("click", (c) => (window.piwebHit = e.contains(c.target) || c.target.contains(e) || !e.isConnected), {once: true, capture: true});
+			return [x, y];
 		})(all(%s, %s)[0])`, quote(css), quote(text)))
 		still := err == nil && len(at) == 2 && len(last) == 2 && at[0] == last[0] && at[1] == last[1]
 		last = at
 		return still
 	})
-	b.do("click "+css, chromedp.MouseClickXY(at[0], at[1]))
+	return at
 }
 
 // press sends a key, as kb names it, with modifiers.
