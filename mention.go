@@ -54,7 +54,7 @@ func newMentions(rt *Runtime, extra []completion.Provider) (*mentions, error) {
 		value, _ := h.lookup(name)
 		return value
 	}})
-	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m), sources.Resources(m), sources.Attachments(rt.attachments)}
+	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m), sources.Resources(m), sources.Attachments(rt.attachments), sources.Profiles(m)}
 	for _, p := range append(own, extra...) {
 		if err := m.registry.Add(p); err != nil {
 			return nil, errors.Join(err, m.files.Close())
@@ -249,10 +249,7 @@ func (m *mentions) commands(ctx context.Context, s completion.Scope) ([]wrapper.
 	if live, ok := m.rt.Live(s.SessionFile); ok {
 		return live.Commands(ctx)
 	}
-	p, _, err := m.rt.Decide(s.SessionFile, s.CWD)
-	if err == nil {
-		err = p.Err()
-	}
+	p, err := m.policyOf(s)
 	if err != nil {
 		return nil, err
 	}

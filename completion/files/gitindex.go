@@ -278,9 +278,19 @@ func (t *tracked) read(repo repository, root, prefix, at string, nesting int) er
 	var last *group
 	var young newest
 	var inner []string
+	below := []byte(prefix)
 	err = readIndex(data, repo.hashSize, func(e indexEntry) {
-		path, ok := bytes.CutPrefix(e.path, []byte(prefix))
-		if !ok || !usable(path) {
+		path, ok := bytes.CutPrefix(e.path, below)
+		if !ok {
+			return
+		}
+		slash := max(bytes.LastIndexByte(path, '/'), 0)
+		folder, name := path[:slash], path[slash:]
+		if slash > 0 {
+			name = name[1:]
+		}
+		same := last != nil && string(folder) == last.path
+		if !usable(name) || !same && slash > 0 && !usable(folder) {
 			return
 		}
 		var fl flags
@@ -295,12 +305,7 @@ func (t *tracked) read(repo repository, root, prefix, at string, nesting int) er
 		default:
 			return
 		}
-		slash := max(bytes.LastIndexByte(path, '/'), 0)
-		folder, name := path[:slash], path[slash:]
-		if slash > 0 {
-			name = name[1:]
-		}
-		if last == nil || string(folder) != last.path {
+		if !same {
 			if last = groups[string(folder)]; last == nil {
 				last = &group{path: string(folder)}
 				groups[last.path] = last
@@ -368,6 +373,7 @@ func (t *tracked) inner(root, at string, nesting int) {
 type newest struct {
 	found []newestEntry
 	least uint32 // mtime of what is of no use
+	keys  [16 * maxRecent]uint64
 }
 
 type newestEntry struct {
@@ -383,12 +389,24 @@ func (w *newest) add(e newestEntry) {
 	}
 }
 
+// cut leaves the newest; of equals those that came first. What is left stands in
+// the order in which it came.
 func (w *newest) cut() {
-	slices.SortStableFunc(w.found, func(a, b newestEntry) int { return cmp.Compare(b.mtime, a.mtime) })
-	if len(w.found) >= maxRecent {
-		w.found = w.found[:maxRecent]
-		w.least = w.found[maxRecent-1].mtime
+	if len(w.found) <= maxRecent {
+		return
 	}
+	keys := w.keys[:0]
+	for i, e := range w.found {
+		keys = append(keys, uint64(e.mtime)<<16|uint64(1<<16-1-i))
+	}
+	slices.Sort(keys)
+	keys = keys[len(keys)-maxRecent:]
+	w.least = uint32(keys[0] >> 16)
+	slices.SortFunc(keys, func(a, b uint64) int { return cmp.Compare(b&(1<<16-1), a&(1<<16-1)) })
+	for i, key := range keys { // never to the right of where it stood
+		w.found[i] = w.found[1<<16-1-int(key&(1<<16-1))]
+	}
+	w.found = w.found[:maxRecent]
 }
 
 // keep takes the newest into what is tracked.

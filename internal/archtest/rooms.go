@@ -102,6 +102,7 @@ var rooms = []room{
 	{"engine", "extension/recall", "remember and recall", []string{"message", "policy", "agent", "agent/tool", "attachment", "attachment/handle", "memory"}, nil},
 	{"top", "completion", "triggers, dispatch, tokens, and what they become in a message", nil, []string{xtext}},
 	{"top", "completion/files", "the files of a folder: index, matching, the gate for paths", []string{"completion", "internal/confine", "internal/ignore", "internal/watch"}, []string{doublestar, fzf, xtext}},
+	{"top", "completion/hostile", "folders and names that attack, for the tests of every door", nil, nil},
 	{"top", "completion/sources", "commands, sessions, attachments and profiles as offers, through their owners", []string{"completion"}, []string{xtext}},
 	{"engine", "extension/mcp", "the tools of MCP servers, shared between sessions", []string{"message", "policy", "agent", "agent/tool", "internal/confine", "internal/durable"}, []string{mcpSDK, gjson}},
 	{"top", "subagent", "profiles in force, control tools, queue, budgets, the life of a child, delivery",

@@ -38,9 +38,17 @@ func (r *Root) Resolve(name string) (rel string, info fs.FileInfo, err error) {
 
 // OpenFolder opens a folder of which rel is the path, for reading its names. Links
 // on the way are followed while they stay inside, so a folder that is swapped for a
-// link outside is refused and not listed. With plain, rel itself must not be a
-// link, not even for a moment.
+// link outside is refused and not listed. With plain, no part of rel may be a link,
+// not even for a moment: each folder is opened in the one that was opened before, so
+// what rel says of the folders on the way is true of the names.
 func (r *Root) OpenFolder(rel string, plain bool) (*os.File, error) {
+	if plain {
+		f, err := r.openPlainFolder(rel)
+		if err != nil {
+			return nil, r.fail("open", rel, err)
+		}
+		return f, nil
+	}
 	f, err := r.dir.OpenFile(rel, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, r.fail("open", rel, refusal(err))
@@ -48,12 +56,6 @@ func (r *Root) OpenFolder(rel string, plain bool) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() {
 		err = fs.ErrInvalid
-	}
-	if err == nil && plain {
-		var there fs.FileInfo
-		if there, err = r.dir.Lstat(rel); err == nil && !os.SameFile(info, there) {
-			err = ErrOutside
-		}
 	}
 	if err != nil {
 		f.Close()

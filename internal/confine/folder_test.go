@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -46,7 +47,8 @@ func TestOpenFolder(t *testing.T) {
 	}
 	defer r.Close()
 	for name, want := range map[string][2]error{
-		"a": {}, ".": {}, "in": {nil, ErrOutside}, "in/b": {}, "out": {ErrOutside, ErrOutside}, "top.txt": {fs.ErrInvalid, fs.ErrInvalid}, "no": {fs.ErrNotExist, fs.ErrNotExist},
+		"a": {}, ".": {}, "in": {nil, ErrOutside}, "in/b": {nil, ErrOutside}, "a/b": {}, "out": {ErrOutside, ErrOutside}, "top.txt": {fs.ErrInvalid, fs.ErrInvalid}, "no": {fs.ErrNotExist, fs.ErrNotExist},
+		"a/no": {fs.ErrNotExist, fs.ErrNotExist}, "a/..": {nil, ErrName}, "..": {ErrOutside, ErrName}, "top.txt/x": {syscall.ENOTDIR, fs.ErrInvalid},
 	} {
 		for i, plain := range []bool{false, true} {
 			f, err := r.OpenFolder(name, plain)
