@@ -1,13 +1,10 @@
 package server
 
 import (
-	"errors"
-	"io/fs"
 	"net/http"
 
 	"github.com/piweb-go/piweb/completion"
 	"github.com/piweb-go/piweb/completion/files"
-	"github.com/piweb-go/piweb/internal/confine"
 )
 
 // scope says whose question it is. It comes from the session, never from a client.
@@ -60,8 +57,7 @@ func (s *Server) previewFile(w http.ResponseWriter, r *http.Request, args map[st
 	case err == nil:
 		write(w, r, http.StatusOK, p)
 		return nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, files.ErrAbsolute), errors.Is(err, files.ErrGit), errors.Is(err, files.ErrKind),
-		errors.Is(err, confine.ErrOutside), errors.Is(err, confine.ErrName), errors.Is(err, confine.ErrLoop), errors.Is(err, confine.ErrNotRegular):
+	case files.Nothing(err):
 		// One answer for all: what lies outside is not told from what is not there.
 		return &problem{status: http.StatusNotFound, code: "FILE_NOT_FOUND", text: "There is no such file in the session's folder.", cause: err}
 	}

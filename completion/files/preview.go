@@ -1,9 +1,12 @@
 package files
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/piweb-go/piweb/completion"
@@ -64,6 +67,21 @@ func PreviewOf(folder, id string) (Preview, error) {
 	}
 	p.Text = strings.Join(lines, "")
 	return p, nil
+}
+
+// Nothing says that an error of [Gate] or [PreviewOf] is about the path and not about
+// the machine: nothing is there, nothing that may be named, or the way there was
+// changed while it was gone.
+func Nothing(err error) bool {
+	for _, is := range []error{
+		fs.ErrNotExist, fs.ErrPermission, ErrAbsolute, ErrGit, ErrKind, confine.ErrOutside, confine.ErrName, confine.ErrLoop, confine.ErrNotRegular,
+		syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EINVAL,
+	} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // readNamed reads the beginning of a file that passed the gate.
