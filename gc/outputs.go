@@ -168,6 +168,14 @@ func (l Leftovers) Remove(_ context.Context, item Item) (bool, error) {
 // removeUntouched takes a file out of its place and looks at it again: if it was
 // touched since it had the time, it is put back.
 func removeUntouched(path string, modified time.Time) (bool, error) {
+	// Looked at in its place first: what was touched is not even moved, so that who
+	// reads it in this moment finds it.
+	if info, err := os.Lstat(path); err != nil || !info.ModTime().Equal(modified) {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
 	var suffix [8]byte
 	if _, err := rand.Read(suffix[:]); err != nil {
 		return false, err
