@@ -202,7 +202,15 @@ func (h *host) place(cfg *config.Config, cwd string) resource.Place {
 		Cwd: cwd, AgentDir: h.agentDir, Home: h.home, Trusted: cfg.Trust.Trusted,
 		Skills:    resource.Lists{Project: lists.Project.Skills, User: lists.User.Skills},
 		Templates: resource.Lists{Project: lists.Project.Prompts, User: lists.User.Prompts},
+		Packages:  resource.Packages{Project: packages(lists.Project.Packages), User: packages(lists.User.Packages)},
 	}
+}
+
+func packages(list []config.Package) (out []resource.Package) {
+	for _, p := range list {
+		out = append(out, resource.Package(p))
+	}
+	return out
 }
 
 // untrusted lists what a project has and may not bring.

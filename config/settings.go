@@ -41,7 +41,7 @@ type Settings struct {
 	SteeringMode         string // "one-at-a-time" (default) or "all"
 	FollowUpMode         string // the same
 
-	// Resources are the lists "skills" and "prompts" of each file, as written:
+	// Resources are the lists "skills", "prompts" and "packages" of each file, as written:
 	// their paths are relative to where the file lies, so they are not merged.
 	Resources ResourceLists
 
@@ -99,7 +99,38 @@ type Retry struct {
 type ResourceLists struct{ User, Project ResourceList }
 
 // ResourceList is what one settings file says of skills and prompt templates.
-type ResourceList struct{ Skills, Prompts []string }
+type ResourceList struct {
+	Skills, Prompts []string
+	Packages        []Package
+}
+
+// Package is an entry of the setting "packages". Nil lists say nothing.
+type Package struct {
+	Source          string
+	Skills, Prompts []string
+	OptIn           bool // autoload is false: only what the lists name
+}
+
+// packages reads the setting "packages": sources, or objects that have one.
+func packages(v any) (out []Package) {
+	list, _ := v.([]any)
+	for _, item := range list {
+		switch item := item.(type) {
+		case string:
+			out = append(out, Package{Source: item})
+		case map[string]any:
+			source, _ := item["source"].(string)
+			p := Package{Source: source, OptIn: item["autoload"] == false}
+			for key, to := range map[string]*[]string{"skills": &p.Skills, "prompts": &p.Prompts} {
+				if entries, ok := item[key].([]any); ok {
+					*to = append([]string{}, texts(entries)...)
+				}
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
 
 // texts are the strings of a list; what else it holds is passed over.
 func texts(v any) []string {
@@ -230,6 +261,7 @@ func settingsFrom(env Env, layers ...layer) (Settings, []*Problem) {
 			lists = &s.Resources.Project
 		}
 		lists.Skills, lists.Prompts = texts(l.values["skills"]), texts(l.values["prompts"])
+		lists.Packages = packages(l.values["packages"])
 	}
 	// Only the user's own file may say that projects are trusted.
 	if len(layers) > 0 {

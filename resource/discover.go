@@ -45,6 +45,11 @@ type location struct {
 	mods  []string
 	form  form
 	exact bool // of settings: modifiers may be globs that select
+
+	// Of packages: what the settings want of it, nil for all.
+	brought bool
+	wanted  []string
+	optIn   bool
 }
 
 // form says which files of a folder count.
@@ -54,6 +59,7 @@ const (
 	skillsOfPi     form = iota // SKILL.md folders, and *.md in the root
 	skillsOfAgents             // SKILL.md folders, and *.md below the root
 	flatMarkdown               // *.md in the root, nothing below
+	deepMarkdown               // *.md at any depth: templates of packages
 )
 
 // file is a resource that was found.
@@ -97,7 +103,7 @@ func (p Place) locations(name string, lists Lists, f form) []location {
 		agents := filepath.Join(p.Home, ".agents")
 		auto(User, filepath.Join(agents, "skills"), "", agents, lists.User, skillsOfAgents)
 	}
-	return out
+	return append(out, p.packaged(name, f)...)
 }
 
 // upToRoot lists dir and the folders above it to the git root, or to the top.
@@ -156,6 +162,9 @@ func (r *reader) find(p Place, what string, locations []location) []file {
 			if seen[path] || seen[real] {
 				continue
 			}
+			if named, _ := l.mentions(path); l.optIn && !named {
+				continue
+			}
 			seen[path], seen[real] = true, true
 			if !l.admits(path) {
 				r.omit(path, "the setting \""+what+"\" switches it off", nil)
@@ -176,7 +185,10 @@ func (r *reader) look(l location) []string {
 	info, err := os.Stat(l.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if l.exact {
+		switch {
+		case l.brought && !isFolder(l.owner):
+			r.omit(l.owner, "the settings name this package, and it is not installed; pi installs it", err)
+		case l.exact && !l.brought:
 			r.omit(l.dir, "the settings name it, and it is not there", err)
 		}
 		return nil
@@ -223,7 +235,7 @@ func (w *looker) folder(dir string, rules *ignore.Folder, depth int) {
 		w.r.omit(dir, "it cannot be looked at: "+short(err), err)
 		return
 	}
-	if w.l.form != flatMarkdown {
+	if w.l.form == skillsOfPi || w.l.form == skillsOfAgents {
 		const skill = "SKILL.md"
 		if info, err := os.Stat(filepath.Join(dir, skill)); err == nil && info.Mode().IsRegular() && named(entries, skill) && !rules.Ignored(skill, false) {
 			w.found = append(w.found, filepath.Join(dir, skill))
@@ -250,7 +262,7 @@ func (w *looker) folder(dir string, rules *ignore.Folder, depth int) {
 				w.folder(path, rules.Enter(name), depth+1)
 			}
 		case info.Mode().IsRegular() && strings.HasSuffix(name, ".md"):
-			if depth == 0 && w.l.form != skillsOfAgents || depth > 0 && w.l.form == skillsOfAgents {
+			if w.l.form == deepMarkdown || depth == 0 && w.l.form != skillsOfAgents || depth > 0 && w.l.form == skillsOfAgents {
 				w.found = append(w.found, path)
 			}
 		}
@@ -268,9 +280,20 @@ func named(entries []fs.DirEntry, name string) bool {
 
 // admits applies the modifiers of the settings to a file.
 func (l location) admits(path string) bool {
+	switch {
+	case !l.chosen(l.mods, path):
+		return false
+	case l.optIn:
+		_, wanted := l.mentions(path)
+		return wanted
+	}
+	return l.chosen(l.wanted, path)
+}
+
+func (l location) chosen(mods []string, path string) bool {
 	in, selects := true, false
-	for _, m := range l.mods {
-		if l.exact && !strings.ContainsAny(m[:1], "!+-") {
+	for _, m := range mods {
+		if l.exact && m != "" && !strings.ContainsAny(m[:1], "!+-") {
 			if !selects {
 				in, selects = false, true
 			}
@@ -278,8 +301,8 @@ func (l location) admits(path string) bool {
 		}
 	}
 	for _, sign := range []byte{'!', '+', '-'} { // in this order, whatever theirs is
-		for _, m := range l.mods {
-			if m[0] != sign {
+		for _, m := range mods {
+			if m == "" || m[0] != sign {
 				continue
 			}
 			rest := m[1:]

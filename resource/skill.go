@@ -25,7 +25,7 @@ type Skill struct {
 // Skills finds the skills of a place: those that the project's settings name,
 // those of <cwd>/.pi/skills and of .agents/skills from the working folder up to
 // the git root, those that the user's settings name, those of the agent directory
-// and of ~/.agents/skills. The project's own need its trust. Of two skills with
+// and of ~/.agents/skills, and those of installed packages. The project's own need its trust. Of two skills with
 // one name the first counts. A folder with a SKILL.md is one skill; direct
 // Markdown files count in the two folders of pi, and below the root in the
 // others, where they describe themselves.

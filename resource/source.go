@@ -25,6 +25,7 @@ type Place struct {
 
 	Skills    Lists // the setting "skills"
 	Templates Lists // the setting "prompts"
+	Packages  Packages
 }
 
 // ContextFile is a file whose text goes to the model.

@@ -25,7 +25,7 @@ type Template struct {
 
 // Templates finds the prompt templates of a place: those that the project's
 // settings name and those of <cwd>/.pi/prompts, if the project is trusted, then
-// the user's. Of two with one name the first counts.
+// the user's, then those of installed packages. Of two with one name the first counts.
 func Templates(p Place) ([]Template, []Omission) {
 	r := newReader(p)
 	var out []Template

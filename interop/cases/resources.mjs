@@ -7,7 +7,10 @@ import { sameLines } from "../expect.mjs";
 const skill = (name, description, more = "") => `---\n${name ? `name: ${name}\n` : ""}${description ? `description: ${description}\n` : ""}${more}---\n\nDo it.\n`;
 
 export default function ({ pi, piweb, makeHome }) {
-  const home = makeHome({ skills: ["more", "!off-by-glob", "-skills/off-by-path", "!back", "+skills/back"], prompts: ["extra/one.md"] });
+  const home = makeHome({ skills: ["more", "!off-by-glob", "-skills/off-by-path", "!back", "+skills/back"], prompts: ["extra/one.md"], packages: [
+    "npm:@made/plain@^1.0.0", { source: "git:example.org/made/picked", skills: ["skills/*", "!skills/not"], prompts: [] },
+    "https://example.org/made/listed.git@v1", { source: "npm:opted", autoload: false, skills: ["+skills/in"] }, "../here",
+  ] });
   const project = join(home.work, "proj", "sub dir 日本");
   const put = (path, text) => {
     mkdirSync(dirname(path), { recursive: true });
@@ -41,7 +44,7 @@ export default function ({ pi, piweb, makeHome }) {
   put(join(home.home, "elsewhere", "linked", "SKILL.md"), skill("linked", "d"));
   symlinkSync(join(home.home, "elsewhere", "linked"), join(places.user, "link-to"));
   symlinkSync(join(places.user, "inner"), join(places.user, "zz-again"));
-  put(join(project, ".pi", "settings.json"), JSON.stringify({ skills: ["../own"] }));
+  put(join(project, ".pi", "settings.json"), JSON.stringify({ skills: ["../own"], packages: ["npm:team", { source: "npm:@made/plain", autoload: false, skills: ["-skills/not"] }] }));
 
   put(join(home.agentDir, "prompts", "both.md"), "user's");
   put(join(home.agentDir, "prompts", "fallback.md"), "\n\nA first line of more than sixty letters, which is cut somewhere in its middle, here\n");
@@ -49,6 +52,23 @@ export default function ({ pi, piweb, makeHome }) {
   put(join(home.agentDir, "prompts", "below", "no.md"), "not direct");
   put(join(home.agentDir, "extra", "one.md"), "by settings");
   put(join(project, ".pi", "prompts", "both.md"), "project's");
+
+  const roots = {
+    plain: join(home.agentDir, "npm", "node_modules", "@made", "plain"), picked: join(home.agentDir, "git", "example.org", "made", "picked"),
+    listed: join(home.agentDir, "git", "example.org", "made", "listed"), opted: join(home.agentDir, "npm", "node_modules", "opted"),
+    here: join(home.agentDir, "..", "here"), team: join(project, ".pi", "npm", "node_modules", "team"),
+  };
+  for (const [name, root] of Object.entries(roots)) {
+    const lists = name === "listed" ? { pi: { skills: ["./mine", "!mine/not", "more/*"] } } : {};
+    put(join(root, "package.json"), JSON.stringify({ name, version: "1.2.3", ...lists }));
+    for (const s of ["yes", "not", "in", "shared"]) {
+      for (const dir of ["skills", "mine"]) put(join(root, dir, s, "SKILL.md"), skill(s === "shared" ? s : `${s}-${name}-${dir}`, "d"));
+    }
+    put(join(root, "more", "of", "SKILL.md"), skill(`of-${name}`, "d"));
+    put(join(root, "prompts", `p-${name}.md`), "of a package");
+    put(join(root, "prompts", "deep", `d-${name}.md`), "of a package, deeper");
+    put(join(root, "prompts", "both.md"), "of a package");
+  }
 
   put(join(home.agentDir, "AGENTS.md"), "agent");
   put(join(home.work, "CLAUDE.md"), "work");
