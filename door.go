@@ -58,8 +58,12 @@ type (
 	}
 	renameBody struct{ Name string }
 	moveBody   struct{ CWD string }
-	leafBody   struct{ Target session.ID }
-	forkBody   struct {
+	moveResult struct {
+		Path  string
+		Notes []string
+	}
+	leafBody struct{ Target session.ID }
+	forkBody struct {
 		ForkOptions
 		Clone bool
 	}
@@ -159,7 +163,10 @@ func (r *Runtime) asked(ctx context.Context, q question, s *Session, c *owner.Co
 	case askRename:
 		return body(q, func(b renameBody) (any, error) { return nil, r.Rename(ctx, q.Path, b.Name) })
 	case askMove:
-		return body(q, func(b moveBody) (any, error) { return r.Move(ctx, q.Path, b.CWD) })
+		return body(q, func(b moveBody) (any, error) {
+			to, notes, err := r.MoveNoted(ctx, q.Path, b.CWD)
+			return moveResult{to, notes}, err
+		})
 	case askDelete:
 		return r.Delete(ctx, q.Path)
 	case askLeaf:

@@ -293,31 +293,6 @@ func (r *Runtime) Import(_ context.Context, cwd, file, folder string) (string, e
 	return session.Import(file, o, r.session)
 }
 
-// Move takes a session to another working folder: the header names it, and the
-// file lies with that folder's sessions. A live session is closed first; a running
-// one, and one that another process holds, is refused. It returns the new path.
-func (r *Runtime) Move(ctx context.Context, path, cwd string) (string, error) {
-	abs, dir, err := r.newFolder(cwd)
-	if err != nil {
-		return "", err
-	}
-	var moved string
-	if done, err := r.handed(ctx, path, askMove, moveBody{abs}, &moved); done {
-		return moved, err
-	}
-	if err := errors.Join(r.quiet(path, "the move"), exists(path)); err != nil {
-		return "", err
-	}
-	if err := r.letGo(path); err != nil {
-		return "", err
-	}
-	to, err := session.Move(path, session.MoveOptions{Dir: dir, CWD: abs, Companions: r.companions}, r.session)
-	if err != nil {
-		return "", err
-	}
-	return to, r.gone(path)
-}
-
 // exists is asked before a live session is closed for nothing.
 func exists(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {

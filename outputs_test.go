@@ -13,6 +13,8 @@ import (
 	"github.com/piweb-go/piweb/agent/model/offline"
 	"github.com/piweb-go/piweb/artifact"
 	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/wrapper"
 )
 
 // offlineRuntime is a runtime whose model does what it is asked.
@@ -171,6 +173,60 @@ func TestPicturesForTheTerminal(t *testing.T) {
 		}
 		if err != nil || !strings.HasPrefix(string(data), want) {
 			t.Errorf("with %v it begins with %q, %v", env, data[:min(len(data), 20)], err)
+		}
+	}
+}
+
+// TestMoveTellsWhatStays: outputs whose number is taken at the new place stay, and
+// the user hears of it: from the move, also where another program makes it, and from
+// the session when that program opens it, once.
+func TestMoveTellsWhatStays(t *testing.T) {
+	w, serving, _, path := held(t)
+	other := filepath.Join(w.home, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := artifact.New(path, artifact.Options{}).Save("read", "ours"); err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(filepath.Dir(filepath.Dir(path)), session.DirName(other), filepath.Base(path))
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := artifact.New(target, artifact.Options{}).Save("bash", "theirs"); err != nil {
+		t.Fatal(err)
+	}
+	to, notes, err := w.rt.MoveNoted(t.Context(), path, other)
+	if err != nil || to != target || len(notes) != 1 || !strings.Contains(notes[0], "0.read.log") {
+		t.Fatalf("moved to %s, notes %q, %v", to, notes, err)
+	}
+	count := func(s *piweb.Session) (n int) {
+		s.Tell("the end")
+		sub := s.Subscribe(1)
+		defer sub.Close()
+		for {
+			e, err := sub.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case e.Type == wrapper.Notice && e.Reason == notes[0]:
+				n++
+			case e.Reason == "the end":
+				return n
+			}
+		}
+	}
+	for i, want := range []int{1, 0} {
+		s, err := serving.Open(t.Context(), to, piweb.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(s); n != want {
+			t.Errorf("opened %d times: told %d times", i+1, n)
+		}
+		if err := serving.Release(s); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

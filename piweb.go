@@ -122,6 +122,7 @@ type Runtime struct {
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
+	notes      map[string][]string           // by file: what its session is told when it is opened
 
 	doorMu  sync.Mutex
 	door    *owner.Door // where others ask; nil for nowhere
@@ -226,6 +227,7 @@ func (r *Runtime) Open(ctx context.Context, path string, o OpenOptions) (*Sessio
 	s, err := r.registry.Open(ctx, path, o)
 	if err == nil {
 		r.roots.remember(filepath.Dir(path))
+		r.tellKept(s)
 	}
 	return s, err
 }

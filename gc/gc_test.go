@@ -170,3 +170,29 @@ func TestTouchedInTheLastMoment(t *testing.T) {
 		t.Errorf("left: %v", list)
 	}
 }
+
+// TestFoldersOfOtherNamesStay: without its session file nothing tells a folder of
+// outputs from a folder of the user, unless it has the name that a session file of
+// ours gets. So one of another name stays, whatever is in it.
+func TestFoldersOfOtherNamesStay(t *testing.T) {
+	root := t.TempDir()
+	sessions := filepath.Join(root, "sessions")
+	const ours = "2026-01-01T00-00-00-000Z_gone"
+	for _, name := range []string{ours, "notes", "--p--/my own 名前"} {
+		write(t, filepath.Join(sessions, name, "0.bash.log"), "an output")
+		write(t, filepath.Join(sessions, name, ".id-0"), "")
+	}
+	now := time.Now().Add(1000 * time.Hour)
+	c := &Collector{Roots: []Root{Folder{Path: sessions}}, Stores: []Store{Outputs{sessions}}, Dir: filepath.Join(root, "notes"), Now: func() time.Time { return now }}
+	for range 3 {
+		if _, err := c.Collect(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(100 * time.Hour)
+	}
+	for name, stays := range map[string]bool{ours: false, "notes": true, "--p--/my own 名前": true} {
+		if _, err := os.Stat(filepath.Join(sessions, name, "0.bash.log")); (err == nil) != stays {
+			t.Errorf("%s stays: %v, want %v", name, err == nil, stays)
+		}
+	}
+}

@@ -355,6 +355,11 @@ func (s *Session) note(err error) error {
 	return err
 }
 
+// Tell publishes something that a person should know.
+func (s *Session) Tell(text string) {
+	s.hub.publish(agent.Event{Type: Notice, Reason: text})
+}
+
 // tellNotes tells what was noticed about the file since the last time, such as
 // entries of another program.
 func (s *Session) tellNotes() {

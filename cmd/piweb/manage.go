@@ -139,7 +139,7 @@ func (a *app) moveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			to, err := rt.Move(cmd.Context(), path, args[1])
+			to, notes, err := rt.MoveNoted(cmd.Context(), path, args[1])
 			if err != nil {
 				return err
 			}
@@ -148,11 +148,14 @@ func (a *app) moveCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(map[string]string{"sessionId": h.ID, "path": to, "source": path, "cwd": h.CWD})
+				return a.printJSON(map[string]any{"sessionId": h.ID, "path": to, "source": path, "cwd": h.CWD, "notes": append([]string{}, notes...)})
 			}
 			a.printf("moved\n")
 			a.line("file", "%s", to)
 			a.line("folder", "%s", h.CWD)
+			for _, n := range notes {
+				a.line("note", "%s", n)
+			}
 			return nil
 		}),
 	}
