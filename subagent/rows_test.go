@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/session"
 )
@@ -43,6 +44,22 @@ func TestSA6(t *testing.T) {
 	if r.ParentID != "the-parent" || r.ToolCallID != "call" || r.Profile != "explore" || r.Description != "A look" || r.Task != "look" || !r.Background ||
 		r.Status != Completed || r.Text != "found" || r.CompletedAt != "2026-01-01T00:01:00.000Z" || r.ChatOnly {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestSA7: a snapshot may name a tool twice and tools of extensions; it counts once,
+// and the flags are kept.
+func TestSA7(t *testing.T) {
+	w, _ := newWorld(t)
+	v := w.file([2]string{MetaType, strings.Replace(metaData, `{"version":1,"tools":["read"]}`,
+		`{"version":1,"appendSystemPrompt":[],"tools":["read","web_search","read"],"loadSkills":true,"loadExtensions":true}`, 1)})
+	facts, err := policy.Gather(v.(policy.View))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := policy.Resolve(facts)
+	if strings.Join(p.Tools, " ") != "read web_search" || !p.Loads.Skills || !p.Loads.Extensions || p.Err() != nil {
+		t.Errorf("%s, loads %+v (%v)", p, p.Loads, p.Err())
 	}
 }
 
