@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,22 +104,13 @@ func (n *nursery) Dispatch(ctx context.Context, d subagent.Dispatch) (subagent.C
 	}
 	n.mu.Lock()
 	for root, f := range n.trees {
-		if root == d.Parent.Path || contains(f.files, d.Parent.Path) {
+		if root == d.Parent.Path || slices.Contains(f.files, d.Parent.Path) {
 			f.files = append(f.files[:len(f.files):len(f.files)], s.Log().Path())
 			n.trees[root] = f
 		}
 	}
 	n.mu.Unlock()
 	return &child{s, n.rt.attachments}, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (n *nursery) Reopen(ctx context.Context, path string) (subagent.Child, error) {
@@ -165,7 +157,7 @@ func (n *nursery) Tree(_ context.Context, path string) (subagent.Tree, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, made := range n.trees[t.Root].files { // meanwhile, by this process
-		if _, err := session.ReadHeader(made); err == nil && !contains(files, made) {
+		if _, err := session.ReadHeader(made); err == nil && !slices.Contains(files, made) {
 			files = append(files, made)
 		}
 	}

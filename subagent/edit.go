@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -220,7 +221,7 @@ func (d *Draft) tidy() error {
 	if !resource.ValidProfileName(d.Name) {
 		return fmt.Errorf("%w: %q is no name: it begins with a letter or digit and goes on with these, \".\", \"_\" and \"-\"", ErrDraft, d.Name)
 	}
-	d.Description, d.DisplayName = first(d.Description, d.Name), first(d.DisplayName, d.Name)
+	d.Description, d.DisplayName = cmp.Or(d.Description, d.Name), cmp.Or(d.DisplayName, d.Name)
 	var tools []string
 	for _, t := range d.Tools {
 		if t = strings.TrimSpace(t); toolselect.IsBuiltin(t) && !slices.Contains(tools, t) {
@@ -253,7 +254,7 @@ func (d Draft) writeTo(p *page, fresh bool) {
 	p.set("description", quote(d.Description))
 	p.set("display_name", quote(d.DisplayName))
 	tools := strings.Join(append(slices.Clone(d.Tools), p.foreignTools()...), ", ")
-	p.set("tools", first(tools, "none"))
+	p.set("tools", cmp.Or(tools, "none"))
 	p.set("load_skills", strconv.FormatBool(d.Skills))
 	p.set("load_extensions", strconv.FormatBool(d.Extensions))
 	p.set("enabled", strconv.FormatBool(d.Enabled))

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func (m *Manager) prepare(ctx context.Context, parentPath string, s Spec) (p pla
 	if err != nil {
 		return p, err
 	}
-	p.thinking = first(s.Thinking, p.profile.Thinking, p.parent.Thinking)
+	p.thinking = cmp.Or(s.Thinking, p.profile.Thinking, p.parent.Thinking)
 	if p.thinking != "" && !slices.Contains(levels, p.thinking) {
 		return p, fmt.Errorf("%w: %q is no thinking level; there are %s", ErrSpec, p.thinking, strings.Join(levels, ", "))
 	}
@@ -110,7 +111,7 @@ func (m *Manager) prepare(ctx context.Context, parentPath string, s Spec) (p pla
 		return p, err
 	}
 	if p.model = p.parent.Model; s.Model != "" || p.profile.Model != "" {
-		if p.model, err = m.host.PickModel(ctx, p.parent.CWD, first(s.Model, p.profile.Model)); err != nil {
+		if p.model, err = m.host.PickModel(ctx, p.parent.CWD, cmp.Or(s.Model, p.profile.Model)); err != nil {
 			return p, fmt.Errorf("%w: %w", ErrSpec, err)
 		}
 	}
@@ -120,7 +121,7 @@ func (m *Manager) prepare(ctx context.Context, parentPath string, s Spec) (p pla
 		return p, fmt.Errorf("%w: isolation is \"worktree\" or \"off\", not %q", ErrSpec, s.Isolation)
 	}
 	// The profile's "off" wins over the call.
-	p.isolate = p.profile.Isolation != "off" && first(s.Isolation, p.profile.Isolation) == "worktree"
+	p.isolate = p.profile.Isolation != "off" && cmp.Or(s.Isolation, p.profile.Isolation) == "worktree"
 	inherited := ""
 	if orElse(s.Inherit, p.profile.InheritContext) {
 		inherited = policy.Inherit(p.parent.Messages)
@@ -133,7 +134,7 @@ func (m *Manager) prepare(ctx context.Context, parentPath string, s Spec) (p pla
 	if err != nil {
 		return p, err
 	}
-	description := first(strings.TrimSpace(s.Description), p.profile.DisplayName, p.profile.Name)
+	description := cmp.Or(strings.TrimSpace(s.Description), p.profile.DisplayName, p.profile.Name)
 	p.cwd = p.parent.CWD
 	p.meta = Meta{ParentID: p.parent.ID, ParentPath: p.parent.Path, ToolCallID: s.ToolCallID, Profile: p.profile.Name,
 		Description: session.CleanName(description), Task: s.Task, Background: orElse(s.Background, p.profile.Background),
@@ -220,15 +221,6 @@ func (t ExtensionTool) selectedBy(selector string) bool {
 		return false
 	}
 	return !one || name == "*" || strings.EqualFold(name, t.Name) || strings.EqualFold("mcp__"+t.From+"__"+name, t.Name)
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 func orElse(b *bool, otherwise bool) bool {
