@@ -50,8 +50,8 @@ type Store struct {
 	index index
 
 	mu      sync.Mutex
-	uploads map[string]int64 // bytes that are arriving, by session
-	meta    sync.Mutex       // read, change and write of a descriptor
+	uploads map[string]*account // while something arrives, by session
+	meta    sync.Mutex          // read, change and write of a descriptor
 }
 
 // Open makes a store. It reads nothing yet.
@@ -68,7 +68,7 @@ func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{o: o, uploads: map[string]int64{}}
+	s := &Store{o: o, uploads: map[string]*account{}}
 	if len(o.Backends) == 0 {
 		s.write = Backend{Store: o.Registry}
 		return s, nil
@@ -168,46 +168,83 @@ func (s *Store) describe(ctx context.Context, d Descriptor) error {
 	return nil
 }
 
+// An account is kept for a session while something arrives for it.
+type account struct {
+	puts     int   // that are under way
+	arriving int64 // bytes that they have taken so far
+	landed   int64 // bytes of those that ended well since the account began
+}
+
 // reserve accounts for bytes while they arrive, so that uploads side by side
-// cannot pass the quota together. done ends the account.
+// cannot pass the quota together: neither while they run, nor when one has ended
+// after another looked how much there is. done ends the account.
 func (s *Store) reserve(ctx context.Context, session string) (room func(io.Reader) io.Reader, done func(stored bool), err error) {
 	if s.o.Quota < 0 {
 		return func(r io.Reader) io.Reader { return r }, func(bool) {}, nil
 	}
-	used, err := s.used(ctx, session)
-	if err != nil {
-		return nil, nil, err
+	s.mu.Lock()
+	a := s.uploads[session]
+	if a == nil {
+		a = &account{}
+		s.uploads[session] = a
 	}
-	full := fmt.Errorf("%w: its attachments may have %d bytes together. Delete some, or go on in a new session", ErrQuota, s.o.Quota)
-	if used >= s.o.Quota {
-		return nil, nil, full
-	}
+	a.puts++
+	s.mu.Unlock()
 	var mine int64
-	take := func(n int) error {
+	done = func(stored bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if used+s.uploads[session]+int64(n) > s.o.Quota {
-			return full
+		a.arriving -= mine
+		if stored {
+			a.landed += mine
 		}
-		s.uploads[session] += int64(n)
+		if a.puts--; a.puts == 0 {
+			delete(s.uploads, session)
+		}
+	}
+	// What had landed when the store was asked is in used; what lands later is not.
+	var used, before int64
+	measure := func() (err error) {
+		s.mu.Lock()
+		before = a.landed
+		s.mu.Unlock()
+		used, err = s.used(ctx, session)
+		return err
+	}
+	full := fmt.Errorf("%w: its attachments may have %d bytes together. Delete some, or go on in a new session", ErrQuota, s.o.Quota)
+	if err = measure(); err == nil && used >= s.o.Quota {
+		err = full
+	}
+	if err != nil {
+		done(false)
+		return nil, nil, err
+	}
+	take := func(n int) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if used+a.landed-before+a.arriving+int64(n) > s.o.Quota {
+			return false
+		}
+		a.arriving += int64(n)
 		mine += int64(n)
-		return nil
+		return true
 	}
 	room = func(r io.Reader) io.Reader {
 		return readerFunc(func(p []byte) (int, error) {
 			n, err := r.Read(p)
-			if terr := take(n); terr != nil {
-				return 0, terr
+			if take(n) {
+				return n, err
+			}
+			// One that was stored but had not ended yet counts twice in the first
+			// look, and something may have been deleted since.
+			if err := measure(); err != nil {
+				return 0, err
+			}
+			if !take(n) {
+				return 0, full
 			}
 			return n, err
 		})
-	}
-	done = func(bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.uploads[session] -= mine; s.uploads[session] <= 0 {
-			delete(s.uploads, session)
-		}
 	}
 	return room, done, nil
 }

@@ -478,10 +478,41 @@ func TestLimitAndQuota(t *testing.T) {
 		sum += d.Size
 	}
 	if sum > 250 || len(w.uploads) != 0 {
-		t.Errorf("the session has %d bytes, and %d are still counted", sum, w.uploads["s3"])
+		t.Errorf("the session has %d bytes, and %d accounts are still open", sum, len(w.uploads))
 	}
 	if files := w.files(); len(files)%3 != 0 {
 		t.Errorf("something half: %q", files)
+	}
+}
+
+// One put measures what there is, another lands after that, and the first reads
+// on: it has to count what has landed meanwhile.
+func TestQuotaCountsWhatLandedMeanwhile(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Limit, o.Quota = 100, 150 })
+	meta := New{SessionID: "s1", Name: "n", MimeType: "a/b"}
+	bytes := strings.NewReader(strings.Repeat("x", 90))
+	landed := false
+	_, err := w.Put(t.Context(), meta, readerFunc(func(p []byte) (int, error) {
+		if !landed {
+			landed = true
+			if _, err := w.Put(t.Context(), meta, strings.NewReader(strings.Repeat("y", 90))); err != nil {
+				t.Error(err)
+			}
+		}
+		return bytes.Read(p)
+	}))
+	want(t, err, ErrQuota)
+	// What was deleted meanwhile makes room again.
+	bytes.Reset(strings.Repeat("x", 90))
+	_, err = w.Put(t.Context(), meta, readerFunc(func(p []byte) (int, error) {
+		for _, d := range w.list("s1") {
+			want(t, w.Delete(t.Context(), d), nil)
+		}
+		return bytes.Read(p)
+	}))
+	want(t, err, nil)
+	if len(w.uploads) != 0 {
+		t.Error("an account is still open")
 	}
 }
 
