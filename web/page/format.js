@@ -1,19 +1,27 @@
-// Times, sizes and names in words.
+// Times, sizes and names in words, as the page's language writes them.
 
 import { html } from "./html.js";
+import { formatter, locale, number, t as say } from "./i18n.js";
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const dayYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+/** @param {string} name @param {Intl.DateTimeFormatOptions} o */
+const dates = (name, o) => formatter(`date ${name}`, () => new Intl.DateTimeFormat(locale(), o));
+const clock = (/** @type {Date} */ t) => dates("clock", { hour: "2-digit", minute: "2-digit" }).format(t);
+const day = (/** @type {Date} */ t) => dates("day", { day: "numeric", month: "short" }).format(t);
+const dayYear = (/** @type {Date} */ t) => dates("dayYear", { day: "numeric", month: "short", year: "numeric" }).format(t);
+
+/** A moment with all that is known of it. @param {Date} t */
+export const wholeTime = (t) => dates("whole", { dateStyle: "full", timeStyle: "medium" }).format(t);
+
+/** A moment in a line of text. @param {Date} t */
+export const dateTime = (t) => dates("dateTime", { dateStyle: "medium", timeStyle: "short" }).format(t);
 
 /** @param {Date} t a short form that fits a list */
 export function shortTime(t, now = new Date()) {
   const age = now.getTime() - t.getTime();
-  if (age < 60_000 && age > -60_000) return "now";
-  if (age > 0 && age < 3_600_000) return `${Math.floor(age / 60_000)} min`;
-  if (t.toDateString() === now.toDateString()) return clock.format(t);
-  return t.getFullYear() === now.getFullYear() ? day.format(t) : dayYear.format(t);
+  if (age < 60_000 && age > -60_000) return say("say.justNow");
+  if (age > 0 && age < 3_600_000) return say("say.minutes", { n: Math.floor(age / 60_000) });
+  if (t.toDateString() === now.toDateString()) return clock(t);
+  return t.getFullYear() === now.getFullYear() ? day(t) : dayYear(t);
 }
 
 /**
@@ -23,7 +31,7 @@ export function shortTime(t, now = new Date()) {
 export function Time({ at, short }) {
   const t = new Date(at ?? NaN);
   if (Number.isNaN(t.getTime())) return null;
-  return html`<time dateTime=${t.toISOString()} title=${full.format(t)}>${short ? shortTime(t) : `${sameDay(t) ? "" : day.format(t) + ", "}${clock.format(t)}`}</time>`;
+  return html`<time dateTime=${t.toISOString()} title=${wholeTime(t)}>${short ? shortTime(t) : `${sameDay(t) ? "" : day(t) + ", "}${clock(t)}`}</time>`;
 }
 
 /** @param {Date} t */
@@ -32,22 +40,35 @@ const sameDay = (t) => t.toDateString() === new Date().toDateString();
 /** @param {number | undefined} ms */
 export function duration(ms) {
   if (ms === undefined) return "";
-  if (ms < 100) return "<0.1 s";
-  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
-  if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
+  if (ms < 100) return say("say.secondsShort");
+  if (ms < 9950) return say("say.secondsLong", { n: number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
+  if (ms < 60_000) return say("say.secondsLong", { n: Math.round(ms / 1000) });
   const s = Math.round(ms / 1000);
-  return s < 3600 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return s < 3600 ? say("say.minutesSeconds", { m: Math.floor(s / 60), s: s % 60 }) : say("say.hoursMinutes", { h: Math.floor(s / 3600), m: Math.floor((s % 3600) / 60) });
 }
 
-/** @param {number} n */
+/** A number with one digit behind the point, none where that is a zero. @param {number} n */
+const short = (n) => number(n, { maximumFractionDigits: 1 });
+
+/** An exact size, for what is compared. @param {number} n */
 export function bytes(n) {
-  if (n < 10_000) return `${n.toLocaleString("en")} ${n === 1 ? "byte" : "bytes"}`;
-  if (n < 1_000_000) return `${(n / 1000).toFixed(1)} kB`;
-  return `${(n / 1_000_000).toFixed(1)} MB`;
+  if (n < 10_000) return say("say.bytes", { n });
+  if (n < 1_000_000) return `${short(n / 1000)} kB`;
+  return `${short(n / 1_000_000)} MB`;
 }
 
-/** @param {number} n @param {string} one @param {string} [many] */
-export const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : (many ?? one + "s")}`;
+/** The size of a file, as file managers write it. @param {number} n bytes */
+export function fileSize(n) {
+  if (n < 1024) return `${number(n)} B`;
+  if (n < 1024 ** 2) return `${number(Math.round(n / 1024))} KB`;
+  return n < 1024 ** 3 ? `${short(n / 1024 ** 2)} MB` : `${short(n / 1024 ** 3)} GB`;
+}
+
+/** Tokens, shortened where there are many. @param {number} n */
+export const tokens = (n) => (n < 10_000 ? number(n) : number(n, { notation: "compact", maximumFractionDigits: n < 1_000_000 ? 0 : 1 }));
+
+/** @param {number} usd @param {number} [digits] at least */
+export const dollars = (usd, digits = 2) => number(usd, { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", minimumFractionDigits: digits, maximumFractionDigits: 2 });
 
 /**
  * The last element of a path, and what stands before it.
@@ -65,3 +86,6 @@ export function oneLine(text, max) {
   const letters = Array.from(line.slice(0, max * 2));
   return letters.length > max ? letters.slice(0, max - 1).join("") + "…" : line;
 }
+
+/** @param {number} n @param {string} one @param {string} [many] */
+export const count = (n, one, many) => `${number(n)} ${n === 1 ? one : (many ?? one + "s")}`;
