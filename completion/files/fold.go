@@ -85,6 +85,43 @@ func maskOf(s string) (mask uint64) {
 	return mask
 }
 
+// letters are the kinds of letters of a text that has them once, twice, and more often.
+// A text whose letters lack one of a query's cannot match, and neither can one that has
+// it less often.
+type letters [3]uint64
+
+func lettersOf(s string) (l letters) {
+	if !isASCII(s) {
+		for _, r := range fold(s) {
+			l.add(bitOf(r))
+		}
+		return l
+	}
+	for i := 0; i < len(s); i++ {
+		l.add(bits[s[i]&(utf8.RuneSelf-1)])
+	}
+	return l
+}
+
+func (l *letters) add(bit uint64) {
+	l[2] |= l[1] & bit
+	l[1] |= l[0] & bit
+	l[0] |= bit
+}
+
+// with are the letters of two texts, one behind the other.
+func (l letters) with(o letters) letters {
+	return letters{l[0] | o[0], l[1] | o[1] | l[0]&o[0], l[2] | o[2] | l[1]&o[0] | l[0]&o[1]}
+}
+
+// or are the letters that one of two texts has.
+func (l letters) or(o letters) letters { return letters{l[0] | o[0], l[1] | o[1], l[2] | o[2]} }
+
+// hold tells whether all of a query's are there.
+func (l *letters) hold(q *letters) bool {
+	return l[0]&q[0] == q[0] && l[1]&q[1] == q[1] && l[2]&q[2] == q[2]
+}
+
 func maskOfRunes(folded string) (mask uint64) {
 	for _, r := range folded {
 		mask |= bitOf(r)

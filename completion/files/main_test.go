@@ -95,9 +95,15 @@ const patience = 20 * time.Second
 // until waits for a condition and says how long it took.
 func until(t testing.TB, what string, done func() bool) time.Duration {
 	t.Helper()
+	return within(t, patience, what, done)
+}
+
+// within is until with another bound.
+func within(t testing.TB, most time.Duration, what string, done func() bool) time.Duration {
+	t.Helper()
 	start := time.Now()
 	for !done() {
-		if time.Since(start) > patience {
+		if time.Since(start) > most {
 			t.Fatalf("%s: it did not come", what)
 		}
 		time.Sleep(time.Millisecond)
@@ -107,7 +113,13 @@ func until(t testing.TB, what string, done func() bool) time.Duration {
 
 func (x *Index) ready(t testing.TB) *Index {
 	t.Helper()
-	until(t, "the index is complete", func() bool { done, _ := x.Complete(); return done })
+	return x.readyFor(t, 0)
+}
+
+// readyFor waits longer for trees of many files.
+func (x *Index) readyFor(t testing.TB, files int) *Index {
+	t.Helper()
+	within(t, patience*time.Duration(1+files/50_000), "the index is complete", func() bool { done, _ := x.Complete(); return done })
 	return x
 }
 

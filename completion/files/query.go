@@ -23,6 +23,7 @@ type query struct {
 	folder string // what stands before it
 	slash  bool
 	suffix []uint64 // masks of the characters from a place on, slashes left out
+	all    letters  // slashes left out
 }
 
 func newQuery(text string) *query {
@@ -51,6 +52,7 @@ func newQuery(text string) *query {
 		q.suffix[i] = q.suffix[i+1]
 		if q.runes[i] != '/' {
 			q.suffix[i] |= bitOf(q.runes[i])
+			q.all.add(bitOf(q.runes[i]))
 		}
 	}
 	return q

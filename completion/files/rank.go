@@ -67,15 +67,33 @@ type scorer struct {
 	slab *util.Slab
 	buf  [256]byte
 	full []byte
+
+	table table
+	begun table // what the path of a folder fills of it
+	of    *dir  // the folder that begun is of
 }
 
 func newScorer(q *query) *scorer {
-	return &scorer{q: q, slab: util.MakeSlab(32*1024, 2048)}
+	return &scorer{q: q, slab: util.MakeSlab(maxTable, 2048)}
 }
+
+// maxTable is how large fzf's table may be, in cells; above it fzf takes a way that is
+// less exact.
+const maxTable = 32 * 1024
 
 // fuzzy is fzf's score of a pattern in a text, or -1. The text is as written where
 // it is ASCII, so that capitals count as beginnings of words.
 func (s *scorer) fuzzy(text string, pattern []rune) int {
+	if len(pattern) > 1 && len(text)*len(pattern) <= maxTable {
+		s.table.start(pattern)
+		s.table.read(text)
+		return s.table.score()
+	}
+	return s.library(text, pattern)
+}
+
+// library is fuzzy by fzf itself.
+func (s *scorer) library(text string, pattern []rune) int {
 	chars := util.ToChars(bytesOf(text))
 	res, _ := algo.FuzzyMatchV2(false, false, true, &chars, pattern, false, s.slab)
 	if res.Start < 0 {
@@ -336,11 +354,29 @@ func (s *scorer) rank(d *dir, parent, parentFold, name, folded string, p place, 
 	if bestKey(classPath, score+most(len(q.runes))) < below {
 		return 0
 	}
-	s.full = s.full[:0]
-	if parent != "" {
-		s.full = append(append(s.full, plainest(parent, parentFold)...), '/')
-	}
-	s.full = append(s.full, plainest(name, folded)...)
-	score += max(s.fuzzy(view(s.full), q.runes), 0)
+	score += max(s.whole(d, plainest(parent, parentFold), plainest(name, folded), isFolder), 0)
 	return makeKey(classPath, score, isFolder, nameLen, depth, pathLen)
+}
+
+// whole is the score of the query in a whole path. The files of a folder come one after
+// the other, and what its path adds is worked out once.
+func (s *scorer) whole(d *dir, parent, name string, isFolder bool) int {
+	q := s.q
+	if isFolder || parent == "" || len(q.runes) < 2 || (len(parent)+1+len(name))*len(q.runes) > maxTable {
+		s.full = s.full[:0]
+		if parent != "" {
+			s.full = append(append(s.full, parent...), '/')
+		}
+		s.full = append(s.full, name...)
+		return s.fuzzy(view(s.full), q.runes)
+	}
+	if s.of != d {
+		s.of = d
+		s.begun.start(q.runes)
+		s.begun.read(parent)
+		s.begun.read("/")
+	}
+	s.table.set(&s.begun)
+	s.table.read(name)
+	return s.table.score()
 }

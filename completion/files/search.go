@@ -146,13 +146,12 @@ func (q *query) words() key {
 // block searches some folders and says which of them a longer query may match.
 func (w *worker) block(from, to int) (live []int32) {
 	q := w.scorer.q
-	all := q.suffix[0]
 	for at := from; at < to; at++ {
 		n := int32(at)
 		if w.within != nil {
 			n = w.within[at]
 		}
-		if w.t.masks[n]&all != all {
+		if !w.t.letters[n].hold(&q.all) {
 			continue
 		}
 		d := w.t.dirs[n]

@@ -15,7 +15,8 @@ type dir struct {
 	folds  []string // names as they are searched where they are not ASCII, "" where they are; nil where all are
 	union  uint64   // of the masks of the files
 	mask   uint64   // of the last part of the path
-	whole  uint64   // of the path
+	whole  letters  // of the path
+	most   letters  // of the path with each of the files, whatever one of them has
 	depth  uint16   // of the files: 1 at the root
 	closed bool     // only tracked files are offered here
 }
@@ -127,14 +128,15 @@ func newFolder(path string, closed bool) *dir {
 			d.fold = folded
 		}
 		d.mask = maskOf(d.base())
-		d.whole = maskOf(path)
+		d.whole = lettersOf(path)
+		d.most = d.whole
 	}
 	return d
 }
 
 // add adds a file whose name ends at a place of names, which may not be there yet.
 func (d *dir) add(name string, fl flags, end uint32) {
-	var mask uint64
+	var has letters
 	ascii := true
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -142,14 +144,14 @@ func (d *dir) add(name string, fl flags, end uint32) {
 			ascii = false
 			break
 		}
-		mask |= bits[c]
+		has.add(bits[c])
 		if c >= 'A' && c <= 'Z' {
 			fl |= hasUpper
 		}
 	}
 	if !ascii {
 		folded := fold(name)
-		mask = maskOfRunes(folded)
+		has = lettersOf(folded)
 		if d.folds == nil {
 			d.folds = make([]string, len(d.files), cap(d.files))
 		}
@@ -157,8 +159,9 @@ func (d *dir) add(name string, fl flags, end uint32) {
 	} else if d.folds != nil {
 		d.folds = append(d.folds, "")
 	}
-	d.union |= mask
-	d.files = append(d.files, file{mask, end, fl})
+	d.union |= has[0]
+	d.most = d.most.or(d.whole.with(has))
+	d.files = append(d.files, file{has[0], end, fl})
 }
 
 func lowerInto(buf []byte, s string) string {
@@ -173,9 +176,9 @@ func lowerInto(buf []byte, s string) string {
 
 // tree is what is known at one moment. It never changes.
 type tree struct {
-	dirs  []*dir   // sorted by path
-	masks []uint64 // of all that a path in each of them can have, side by side
-	files int
+	dirs    []*dir    // sorted by path
+	letters []letters // of all that a path in each of them can have, side by side
+	files   int
 }
 
 var emptyTree = &tree{}
@@ -187,20 +190,20 @@ func newTree(dirs map[string]*dir) *tree {
 		t.files += len(d.files)
 	}
 	slices.SortFunc(t.dirs, func(a, b *dir) int { return strings.Compare(a.path, b.path) })
-	t.masks = make([]uint64, len(t.dirs))
+	t.letters = make([]letters, len(t.dirs))
 	for i, d := range t.dirs {
-		t.masks[i] = d.whole | d.union
+		t.letters[i] = d.most
 	}
 	return t
 }
 
 // with is the tree with other values of folders that it has.
 func (t *tree) with(changed []*dir) *tree {
-	next := &tree{dirs: slices.Clone(t.dirs), masks: slices.Clone(t.masks), files: t.files}
+	next := &tree{dirs: slices.Clone(t.dirs), letters: slices.Clone(t.letters), files: t.files}
 	for _, d := range changed {
 		if i, ok := next.dir(d.path); ok {
 			next.files += len(d.files) - len(next.dirs[i].files)
-			next.dirs[i], next.masks[i] = d, d.whole|d.union
+			next.dirs[i], next.letters[i] = d, d.most
 		}
 	}
 	return next
