@@ -27,6 +27,7 @@ const (
 	askDelete  = "delete"
 	askFork    = "fork"
 	askLeaf    = "leaf"
+	askLabel   = "label"
 	askRelease = "release"
 )
 
@@ -62,7 +63,11 @@ type (
 		Path  string
 		Notes []string
 	}
-	leafBody struct{ Target session.ID }
+	leafBody  struct{ Target session.ID }
+	labelBody struct {
+		Target session.ID
+		Label  string
+	}
 	forkBody struct {
 		ForkOptions
 		Clone bool
@@ -171,6 +176,8 @@ func (r *Runtime) asked(ctx context.Context, q question, s *Session, c *owner.Co
 		return r.Delete(ctx, q.Path)
 	case askLeaf:
 		return body(q, func(b leafBody) (any, error) { return r.MoveLeaf(ctx, q.Path, b.Target) })
+	case askLabel:
+		return body(q, func(b labelBody) (any, error) { return nil, r.SetLabel(ctx, q.Path, b.Target, b.Label) })
 	case askFork:
 		return body(q, func(b forkBody) (any, error) { return r.askedFork(ctx, q.Path, b) })
 	case askRelease:

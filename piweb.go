@@ -112,6 +112,7 @@ type Runtime struct {
 	companions []session.Companion // see host.companions
 	mentions   *mentions
 	roots      *roots
+	favorites  *Favorites
 
 	subagents        *subagent.Manager
 	subagentSettings *subagent.SettingsFile
@@ -143,7 +144,7 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Session.Outgoing == nil {
 		cfg.Session.Outgoing = h.mover.outgoing
 	}
-	r := &Runtime{host: h, roots: newRoots(h.agentDir), attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
+	r := &Runtime{host: h, roots: newRoots(h.agentDir), favorites: newFavorites(h.agentDir), attachments: newAttachments(h, cfg.Attachments), catalogues: map[string]*catalog.Catalogue{}}
 	h.files = r.attachments
 	r.memories = &memories{h: h}
 	h.remembers = r.memories

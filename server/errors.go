@@ -85,6 +85,7 @@ var table = []row{
 	{piweb.ErrAttachment, http.StatusBadRequest, "INVALID_ATTACHMENT", ""},
 	{wrapper.ErrNoAttachments, http.StatusNotFound, "ATTACHMENTS_OFF", "Attachments are switched off here."},
 	{attachment.ErrQuota, http.StatusRequestEntityTooLarge, "QUOTA_EXCEEDED", "The session has no room for more attachments. Delete some, or go on in a new session."},
+	{piweb.ErrFavorites, http.StatusBadRequest, "INVALID_REQUEST", ""},
 	{wrapper.ErrName, http.StatusBadRequest, "INVALID_REQUEST", ""},
 	{wrapper.ErrFolder, http.StatusConflict, "FOLDER_GONE", ""},
 	{wrapper.ErrShutdown, http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again."},

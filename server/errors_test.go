@@ -26,7 +26,7 @@ func TestErrorTable(t *testing.T) {
 	want := map[error]string{
 		wrapper.ErrRunning: "409 RUNNING", wrapper.ErrChild: "409 SUBAGENT", policy.ErrSnapshot: "409 SUBAGENT", wrapper.ErrEmpty: "400 EMPTY_PROMPT",
 		piweb.ErrAttachment: "400 INVALID_ATTACHMENT", wrapper.ErrNoAttachments: "404 ATTACHMENTS_OFF", attachment.ErrQuota: "413 QUOTA_EXCEEDED",
-		wrapper.ErrName: "400 INVALID_REQUEST", wrapper.ErrFolder: "409 FOLDER_GONE", wrapper.ErrShutdown: "503 SHUTTING_DOWN",
+		piweb.ErrFavorites: "400 INVALID_REQUEST", wrapper.ErrName: "400 INVALID_REQUEST", wrapper.ErrFolder: "409 FOLDER_GONE", wrapper.ErrShutdown: "503 SHUTTING_DOWN",
 		wrapper.ErrClosed: "409 SESSION_STOPPED", session.ErrClosed: "409 SESSION_STOPPED", policy.ErrOverruled: "409 TOOLS_OVERRULED",
 		agent.ErrNothingToCompact: "409 NOTHING_TO_COMPACT", session.ErrNoEntry: "404 ENTRY_NOT_FOUND",
 		wrapper.ErrQueueFull: "429 QUEUE_FULL", wrapper.ErrNoAsk: "409 UNKNOWN_EXTENSION_UI",

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/server/wire"
@@ -14,7 +16,7 @@ import (
 // stride is the distance between the ids of two frames. The ids between belong to
 // what a reader is given when it comes: that must be newer than the frame which
 // the reader had last, and older than the one it gets next.
-const stride = 32
+const stride = 128
 
 // overhead is what a frame costs in memory beside its data, roughly.
 const overhead = 128
@@ -54,7 +56,11 @@ type mark struct {
 // of the running turn, and older ones only until every reader has them.
 type feed struct {
 	logger  *slog.Logger
+	now     func() time.Time
+	key     string          // of the session
+	life    context.Context // ends with the server
 	gallery *gallery
+	boards  *boards
 	limit   int // bytes that the log may hold
 
 	mu      sync.Mutex
@@ -77,6 +83,9 @@ type feed struct {
 
 	fileSize int64 // of the session's file when it was looked at last; 0 for never, -1 where the session is live
 	adopted  int   // entries of other programs that the live session had then
+
+	logs   []wire.LogEntry
+	logged int64 // lines so far
 }
 
 // errEnded says that the session has ended and the reader has everything.
@@ -91,6 +100,7 @@ func (f *feed) apply(e wrapper.Event) {
 		f.add(f.tr.End(f.reason[0], f.reason[1]))
 		return
 	}
+	f.noteLog(e)
 	f.add(f.tr.Translate(e))
 }
 

@@ -144,6 +144,9 @@ type feeds struct {
 	now     func() time.Time
 	limit   int
 	gallery *gallery // nil signs no addresses
+	boards  *boards  // nil for none
+	life    context.Context
+	endLife context.CancelFunc
 
 	mu     sync.Mutex
 	all    map[string]*feed
@@ -152,7 +155,9 @@ type feeds struct {
 }
 
 func newFeeds(logger *slog.Logger, now func() time.Time, limit int) *feeds {
-	return &feeds{logger: logger, now: now, limit: limit, all: map[string]*feed{}}
+	fs := &feeds{logger: logger, now: now, limit: limit, all: map[string]*feed{}}
+	fs.life, fs.endLife = context.WithCancel(context.Background())
+	return fs
 }
 
 // idEpoch is where ids begin to count: their first number is the time that a feed
@@ -200,7 +205,7 @@ func (fs *feeds) get(key string) *feed {
 		}
 	}
 	first := max(fs.now().Sub(idEpoch).Milliseconds()*idsPerMilli, fs.high, stride) / stride * stride
-	f := &feed{logger: fs.logger, gallery: fs.gallery, limit: fs.limit, nextID: first + stride, wake: make(chan struct{}), readers: map[*reader]struct{}{}}
+	f := &feed{logger: fs.logger, now: fs.now, key: key, life: fs.life, gallery: fs.gallery, boards: fs.boards, limit: fs.limit, nextID: first + stride, wake: make(chan struct{}), readers: map[*reader]struct{}{}}
 	f.tr = wire.NewTranslator(wire.Options{Now: fs.now, Policy: f.policy, Result: f.pictureURL})
 	fs.all[key] = f
 	return f
@@ -247,6 +252,7 @@ func (f *feed) ending(code, text string) {
 func (fs *feeds) close() {
 	fs.mu.Lock()
 	fs.closed = true
+	fs.endLife()
 	all := fs.all
 	fs.all = map[string]*feed{}
 	fs.mu.Unlock()

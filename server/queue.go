@@ -6,6 +6,7 @@ import (
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/server/wire"
 	"github.com/piweb-go/piweb/wrapper"
 )
 
@@ -13,17 +14,25 @@ import (
 
 // say hands a message to a session. Without a behaviour a running session
 // refuses; with one the message waits for its place in the run.
-func say(ctx context.Context, s *piweb.Session, behaviour string, in piweb.Input) error {
-	var err error
+func say(ctx context.Context, s *piweb.Session, behaviour string, in piweb.Input) (*wrapper.Turn, error) {
 	switch behaviour {
 	case "steer":
-		_, err = s.Steer(ctx, in)
+		return s.Steer(ctx, in)
 	case "followUp":
-		_, err = s.FollowUp(ctx, in)
-	default:
-		_, err = s.Prompt(ctx, in)
+		return s.FollowUp(ctx, in)
 	}
-	return err
+	return s.Prompt(ctx, in)
+}
+
+// finish ends the wait of the pages whose command led to no prompt: they opened a
+// stream for a turn, and none begins.
+func (f *feed) finish(t *wrapper.Turn) {
+	_ = t.Wait(f.life) // what became of the command is told by its own events
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.catchUp(); !f.dead && !f.tr.Running() {
+		f.add([]wire.Frame{{Chunk: &wire.Chunk{Type: wire.Finish}}})
+	}
 }
 
 func (s *Server) steer(w http.ResponseWriter, r *http.Request, args map[string]string) error {
@@ -54,7 +63,10 @@ func (s *Server) queueMessage(w http.ResponseWriter, r *http.Request, id, behavi
 	}
 	ctx, cancel := sending(r)
 	defer cancel()
-	err = s.use(ctx, id, func(st *started) error { return say(ctx, st.s, behaviour, in) })
+	err = s.use(ctx, id, func(st *started) error {
+		_, err := say(ctx, st.s, behaviour, in)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -377,7 +377,7 @@ func (s *Server) getBootstrap(w http.ResponseWriter, r *http.Request, _ map[stri
 		Demo          bool     `json:"demoAvailable"`
 	}{
 		DefaultSource: s.cfg.DefaultSource, DefaultModel: cfg.Settings.DefaultRef(), DefaultCWD: s.cfg.DefaultCWD, ResumeSource: resume,
-		Features: features{SourcePicker: true, SessionsManage: true},
+		Features: features{SourcePicker: true, SessionsManage: !s.cfg.NoManage},
 		Version:  s.cfg.Version, AgentDir: s.rt.AgentDir(), SessionsDir: cfg.Sessions.Dir,
 		OfflineOnly: len(models) == len(offline.Models()), Demo: s.cfg.Demo != nil,
 	})

@@ -31,7 +31,10 @@ func (f *feed) attach(lastID int64, own bool) (*reader, bool) {
 		f.renumber(lastID)
 	}
 	r := &reader{f: f, own: own, cursor: f.tail(), live: f.tail()}
-	frames := f.tr.Sticky()
+	frames := append(f.backlog(), f.tr.Sticky()...)
+	if f.boards != nil {
+		frames = append(frames, f.boards.of(f.key)...)
+	}
 	if t := f.turn; t.running || t.n > 0 && !t.seen && lastID < t.firstID {
 		r.cursor = max(t.first, f.base)
 		switch {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -24,6 +25,7 @@ type exchange struct {
 	Code    string            `json:"code"`
 	Fields  []string          `json:"fields"`
 	Allow   string            `json:"allow"`
+	Answer  json.RawMessage   `json:"answer"`
 }
 
 // requestWorld has a session of each kind that the requests name.
@@ -124,6 +126,15 @@ func (x exchange) play(t *testing.T, w *world, fill *strings.Replacer, cookie st
 	if x.Method == "HEAD" && len(got.body) > 0 {
 		t.Errorf("HEAD is answered with a body")
 	}
+	if len(x.Answer) > 0 {
+		var want any
+		if err := json.Unmarshal([]byte(fill.Replace(string(x.Answer))), &want); err != nil {
+			t.Fatal(err)
+		}
+		if why := differs(want, any(got.json), "answer"); why != "" {
+			t.Errorf("%s\nin %s", why, got.body)
+		}
+	}
 	var fields []string
 	if e, ok := got.json["error"].(map[string]any); ok {
 		if list, ok := e["fields"].([]any); ok {
@@ -139,4 +150,41 @@ func (x exchange) play(t *testing.T, w *world, fill *strings.Replacer, cookie st
 	if !slices.Equal(fields, want) {
 		t.Errorf("fields %q, want %q", fields, want)
 	}
+}
+
+// differs says how an answer does not hold what is wanted: the members of each
+// object, all items of each list, and any text for "*".
+func differs(want, got any, at string) string {
+	switch want := want.(type) {
+	case map[string]any:
+		m, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Sprintf("%s is %v, no object", at, got)
+		}
+		for key, v := range want {
+			if why := differs(v, m[key], at+"."+key); why != "" {
+				return why
+			}
+		}
+		return ""
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return fmt.Sprintf("%s is %v, want %d items", at, got, len(want))
+		}
+		for i := range want {
+			if why := differs(want[i], list[i], fmt.Sprintf("%s.%d", at, i)); why != "" {
+				return why
+			}
+		}
+		return ""
+	case string:
+		if text, ok := got.(string); ok && want == "*" && text != "" {
+			return ""
+		}
+	}
+	if want != got {
+		return fmt.Sprintf("%s is %v, want %v", at, got, want)
+	}
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/server/wire"
+	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
 	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/wrapper"
@@ -37,6 +38,18 @@ type Runtime interface {
 	Live(path string) (*piweb.Session, bool)
 	// LiveSessions lists the live sessions.
 	LiveSessions() []*piweb.Session
+	// Fork makes a new session of one, Clone of the branch that it is on.
+	Fork(ctx context.Context, path string, o piweb.ForkOptions) (piweb.Forked, error)
+	Clone(ctx context.Context, path string, o piweb.ForkOptions) (piweb.Forked, error)
+	// SetLabel names an entry of a session.
+	SetLabel(ctx context.Context, path string, target session.ID, label string) error
+	// Delete moves a session and its subagents to the trash; Trashed lists what is
+	// there, Restore brings one back.
+	Delete(ctx context.Context, path string) ([]session.Trashed, error)
+	Trashed(cwd string) ([]session.Trashed, error)
+	Restore(ctx context.Context, cwd, ref string) ([]session.Trashed, error)
+	// Favorites are what the user marked.
+	Favorites() *piweb.Favorites
 	// Release stops a live session; its file stays.
 	Release(s *piweb.Session) error
 	// Completion knows who completes what in messages.

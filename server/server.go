@@ -41,7 +41,9 @@ type Config struct {
 	// AttachmentOrigins are origins besides our own, such as "https://host", whose
 	// pages may fetch the bytes of attachments by a signed address; "*" is all.
 	AttachmentOrigins []string
-	Version           string
+	// NoManage takes away that sessions are deleted, renamed and marked.
+	NoManage bool
+	Version  string
 	// Demo writes the demo project and its sessions. nil leaves the route out.
 	Demo func(ctx context.Context) (Demo, error)
 	// Log takes access and errors; nil for none.
@@ -70,6 +72,7 @@ type Server struct {
 	gallery  *gallery
 	index    *index
 	stores   stores
+	boards   boards
 	page     *page
 	routes   router
 	streams  atomic.Int64
@@ -106,6 +109,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.feeds.gallery = s.gallery
+	s.boards.now, s.feeds.boards = cfg.Now, &s.boards
 	s.index = newIndex(func() *catalog.Catalogue { return cfg.Runtime.Catalogue(cwd) })
 	s.page = newPage(cfg.Page, cfg.InlineStyles)
 	s.addRoutes()
@@ -125,7 +129,7 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "bootstrap", s.getBootstrap)
 	rt.add("GET", "sessions", s.listSessions)
 	rt.add("POST", "sessions", s.createSession)
-	rt.add("POST", "sessions/rename", s.renameSession)
+	rt.add("POST", "sessions/rename", s.managed(s.renameSession))
 	rt.add("GET", "search", s.searchSessions)
 	rt.add("DELETE", "sessions/:id", s.stopSession)
 	rt.add("GET", "sessions/:id/stream", s.streamSession)
@@ -178,6 +182,8 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "sessions/:id/artifacts/raw", s.rawOutput)
 	rt.add("GET", "sessions/:id/heads/:sha256", s.getHead)
 	s.addMemoryRoutes()
+	s.addClientRoutes()
+	s.addManageRoutes()
 	if s.cfg.Demo != nil {
 		rt.add("POST", "demo", s.makeDemo)
 	}

@@ -117,9 +117,18 @@ func (s *Server) stopSession(w http.ResponseWriter, r *http.Request, args map[st
 	if t.live == nil {
 		return refuse(http.StatusNotFound, "SESSION_NOT_FOUND", "The session is not live, so there is nothing to stop. Its history stays.")
 	}
+	if err := s.stop(t, "stopped", "The session was stopped."); err != nil {
+		return err
+	}
+	write(w, r, http.StatusOK, okay{true})
+	return nil
+}
+
+// stop ends a live session and tells its readers why.
+func (s *Server) stop(t *target, code, text string) error {
 	f := s.feeds.peek(t.key)
 	if f != nil {
-		f.ending("stopped", "The session was stopped.")
+		f.ending(code, text)
 	}
 	if err := s.rt.Release(t.live); err != nil {
 		return err
@@ -128,7 +137,6 @@ func (s *Server) stopSession(w http.ResponseWriter, r *http.Request, args map[st
 		f.settle()
 		s.feeds.forget(t.key, f)
 	}
-	write(w, r, http.StatusOK, okay{true})
 	return nil
 }
 
@@ -209,7 +217,11 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 		if in.Images, err = admitPictures(ctx, st.s, images); err != nil {
 			return err
 		}
-		return say(ctx, st.s, behaviour, in)
+		turn, err := say(ctx, st.s, behaviour, in)
+		if err == nil && behaviour == "" && turn.Entry == "" {
+			st.feed.pumps.Go(func() { st.feed.finish(turn) })
+		}
+		return err
 	})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 // Events of settings that are no part of the policy.
 const (
 	NameChanged  agent.EventType = "session_info_changed"
+	LabelChanged agent.EventType = "label_changed"
 	ModelChanged agent.EventType = "model_changed"
 )
 
@@ -36,6 +37,27 @@ func (s *Session) SetName(_ context.Context, name string) error {
 		return err
 	}
 	s.hub.publish(agent.Event{Type: NameChanged, Reason: name})
+	return nil
+}
+
+// SetLabel gives an entry a name for people; "" takes it away. Line breaks become
+// blanks. It is allowed while a prompt runs.
+func (s *Session) SetLabel(_ context.Context, target session.ID, label string) error {
+	s.touch()
+	label = session.CleanName(label)
+	if len([]rune(label)) > maxName {
+		return fmt.Errorf("%w: a label has at most %d characters", ErrName, maxName)
+	}
+	if state, _ := s.State(); state == Closed {
+		return ErrClosed
+	}
+	if _, ok := s.log.Entry(target); !ok {
+		return fmt.Errorf("%s: %w: %s", s.log.Path(), session.ErrNoEntry, target)
+	}
+	if _, err := s.log.Commit(session.Label{TargetID: target, Label: label}); err != nil {
+		return err
+	}
+	s.hub.publish(agent.Event{Type: LabelChanged, EntryID: target, Reason: label})
 	return nil
 }
 

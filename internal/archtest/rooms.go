@@ -146,7 +146,7 @@ var rooms = []room{
 			"wrapper",
 		}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
-	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "internal/document", "config", "session", "session/catalog", "subagent", "resource", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "memory", "media"}, nil},
+	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "internal/document", "config", "session", "session/catalog", "session/export", "session/doctor", "gc", "subagent", "resource", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "memory", "media"}, nil},
 	{"top", "cmd/piweb", "the command line", []string{"attachment", "blob/s3", ".", "artifact", "gc", "memory", "subagent", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 

@@ -48,7 +48,7 @@ func (f Frame) Starts() bool { return f.Chunk != nil && f.Chunk.Type == Start }
 // clients get the newest when they come, and never an old one.
 func (f Frame) Sticky() bool {
 	switch f.Control.(type) {
-	case Status, State, Queue, Ask:
+	case Status, State, Queue, Ask, Shared:
 		return true
 	}
 	return false
