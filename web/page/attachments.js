@@ -4,7 +4,9 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { call, explain, sessionPath } from "./api.js";
+import { fileSize } from "./format.js";
 import { html, Store, useStore } from "./html.js";
+import { named, number, t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { uploadAttachment } from "./upload.js";
 
@@ -125,12 +127,10 @@ export class Attachments extends Store {
 
 /** @param {any} e */
 function why(e) {
-  switch (e?.code) {
-    case "UNREACHABLE": return "It did not arrive. It may be too large, or piweb does not answer.";
-    case "UNAUTHORIZED": return "This browser is not signed in. Open the link that piweb printed.";
-    case "NO_FILE": return e.message || "There is nothing in it.";
-  }
-  return e?.message || "It could not be uploaded.";
+  if (e?.code === "UNREACHABLE") return t("attach.unreachable");
+  if (e?.code === "NO_FILE") return e.message || t("attach.empty");
+  const known = named("error", String(e?.code ?? ""));
+  return known !== e?.code && known ? known : e?.message || t("attach.failed");
 }
 
 /** @type {Map<string, Attachments>} */
@@ -153,17 +153,10 @@ export function filesOf(data) {
   return [...data.items].filter((i) => i.kind === "file" && !i.webkitGetAsEntry?.()?.isDirectory).map((i) => i.getAsFile()).filter((f) => f !== null);
 }
 
-/** @param {number} n bytes */
-export function size(n) {
-  if (n < 1024) return `${n} B`;
-  if (n < 1024 * 1024) return `${Math.round(n / 1024)} KB`;
-  return `${(n / 1024 / 1024).toFixed(1).replace(/\.0$/, "")} MB`;
-}
-
 /** The button that opens the list of files. @param {{to: Attachments, disabled: boolean}} props */
 export function AttachButton({ to, disabled }) {
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  return html`<button type="button" class="round plain" disabled=${disabled} aria-label="Attach files" title="Attach files; they can also be dropped or pasted" onClick=${() => input.current?.click()}><${Icon} name="clip" /></button>
+  return html`<button type="button" class="round plain" disabled=${disabled} aria-label=${t("attach.button")} title=${t("attach.buttonTitle")} onClick=${() => input.current?.click()}><${Icon} name="clip" /></button>
     <input ref=${input} type="file" multiple hidden tabindex="-1" aria-hidden="true" onChange=${(/** @type {any} */ e) => (to.add(e.target.files), (e.target.value = ""))} />`;
 }
 
@@ -171,16 +164,16 @@ export function AttachButton({ to, disabled }) {
 export function Chips({ of }) {
   const { items, full } = useStore(of);
   if (!items.length) return null;
-  return html`<ul class="chips" aria-label="Attached files">
+  return html`<ul class="chips" aria-label=${t("attach.list")}>
     ${items.map((i) => html`<li key=${i.key} class=${`chip ${i.state}`}>
       ${i.preview ? html`<img src=${i.preview} alt="" />` : html`<${Icon} name="file" />`}
       <span class="chip-text"><span class="chip-name" dir="auto" title=${i.file.name}>${i.file.name}</span>
-        <span class="chip-note" role=${i.state === "error" ? "alert" : undefined}>${i.state === "error" ? i.error : i.state === "ready" ? size(i.file.size) : i.state === "waiting" ? "waiting" : `${Math.round(i.part * 100)} %`}</span></span>
-      ${i.state === "uploading" && html`<progress max="1" value=${i.part} aria-label=${`Upload of ${i.file.name}`} />`}
-      ${i.state === "error" && html`<button type="button" class="link" onClick=${() => of.retry(i)}>Try again</button>`}
-      <button type="button" class="icon-button" aria-label=${`Remove ${i.file.name}`} onClick=${() => of.remove(i)}><${Icon} name="close" /></button>
+        <span class="chip-note" role=${i.state === "error" ? "alert" : undefined}>${i.state === "error" ? i.error : i.state === "ready" ? fileSize(i.file.size) : i.state === "waiting" ? t("attach.waiting") : number(i.part, { style: "percent" })}</span></span>
+      ${i.state === "uploading" && html`<progress max="1" value=${i.part} aria-label=${t("attach.progress", { name: i.file.name })} />`}
+      ${i.state === "error" && html`<button type="button" class="link" onClick=${() => of.retry(i)}>${t("say.tryAgain")}</button>`}
+      <button type="button" class="icon-button" aria-label=${t("attach.remove", { name: i.file.name })} onClick=${() => of.remove(i)}><${Icon} name="close" /></button>
     </li>`)}
-    ${full && html`<li class="faint" role="alert">A message takes ${most} files; the others were left out.</li>`}
+    ${full && html`<li class="faint" role="alert">${t("attach.most", { n: most })}</li>`}
   </ul>`;
 }
 
@@ -208,7 +201,7 @@ export function FileChip({ file }) {
       setProblem("");
       return f;
     } catch (e) {
-      setProblem(/** @type {any} */ (e)?.status === 404 ? "not available" : explain(e).text);
+      setProblem(/** @type {any} */ (e)?.status === 404 ? t("attach.gone") : explain(e).text);
       return null;
     }
   };
@@ -230,14 +223,14 @@ export function FileChip({ file }) {
     }
   };
   const kind = known.mimeType.split(";")[0] ?? "";
-  const name = known.name || "file";
+  const name = known.name || t("attach.file");
   if (!problem && known.url && drawn.test(kind)) {
     return html`<a class="shown" href=${known.url} target="_blank" rel="noopener" title=${name} onClick=${open}>
-      <img class="picture" src=${known.url} alt=${name} loading="lazy" onError=${() => (asked.current ? setProblem("not available") : void ask())} /></a>`;
+      <img class="picture" src=${known.url} alt=${name} loading="lazy" onError=${() => (asked.current ? setProblem(t("attach.gone")) : void ask())} /></a>`;
   }
   return html`<span class="chip sent">
     <${Icon} name="file" />
     <span class="chip-text"><span class="chip-name" dir="auto">${problem || !known.url ? name : html`<a href=${known.url} target="_blank" rel="noopener" onClick=${open}>${name}</a>`}</span>
-      <span class="chip-note">${problem || (known.size ? size(known.size) : known.url ? kind : "not available")}</span></span>
+      <span class="chip-note">${problem || (known.size ? fileSize(known.size) : known.url ? kind : t("attach.gone"))}</span></span>
   </span>`;
 }

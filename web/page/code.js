@@ -4,6 +4,7 @@
 import hljs from "highlight.js";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html, memo } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 
 /** What people write after the fence, and the file that knows it. */
@@ -58,7 +59,7 @@ const whenIdle = (work) => {
  * Code in colours. highlight.js escapes its input and adds only spans.
  * @param {{text: string, lang: string, label?: string}} props
  */
-export function Code({ text, lang, label = "code" }) {
+export function Code({ text, lang, label = t("code.code") }) {
   const name = languages.get(lang.trim().split(/[\s,{:]/)[0]?.toLowerCase() ?? "") ?? "";
   const key = `${name}\n${text}`;
   const [inner, setInner] = useState(coloured.get(key) ?? "");
@@ -92,28 +93,28 @@ export function Code({ text, lang, label = "code" }) {
 }
 
 /** @param {{text: string, label?: string}} props */
-export function CopyButton({ text, label = "Copy" }) {
-  const [said, setSaid] = useState("");
+export function CopyButton({ text, label = t("code.copy") }) {
+  const [said, setSaid] = useState(/** @type {"" | "code.copied" | "code.notAllowed"} */ (""));
   const timer = useRef(0);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      setSaid("Copied");
+      setSaid("code.copied");
     } catch {
-      setSaid("Not allowed");
+      setSaid("code.notAllowed");
     }
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => setSaid(""), 1500);
   };
   useEffect(() => () => clearTimeout(timer.current), []);
-  return html`<button type="button" class="copy" onClick=${copy} aria-label=${said || label} title=${label}>
-    <${Icon} name=${said === "Copied" ? "check" : "copy"} /><span>${said || label}</span>
+  return html`<button type="button" class="copy" onClick=${copy} aria-label=${said ? t(said) : label} title=${label}>
+    <${Icon} name=${said === "code.copied" ? "check" : "copy"} /><span>${said ? t(said) : label}</span>
   </button>`;
 }
 
 export const CodeBlock = memo((/** @type {{text: string, lang: string}} */ { text, lang }) => {
   return html`<figure class=${lang ? "code" : "code no-lang"}>
     <figcaption><span>${lang.split(/\s/)[0]}</span><${CopyButton} text=${text} /></figcaption>
-    <${Code} text=${text} lang=${lang} label=${lang ? `${lang} code` : "code"} />
+    <${Code} text=${text} lang=${lang} label=${lang ? t("code.codeIn", { lang }) : t("code.code")} />
   </figure>`;
 });

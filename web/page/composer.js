@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { AttachButton, attachmentsOf, Chips, filesOf } from "./attachments.js";
 import { Completion } from "./complete.js";
 import { html, useStore } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { TrustQuestion } from "./loaded.js";
 import { optionID, Popover } from "./popover.js";
@@ -46,7 +47,7 @@ export function Composer({ session }) {
   const { items: files } = useStore(attached);
   const [over, setOver] = useState(false);
   // What is still on its way, or failed, is not left behind without a word.
-  const held = attached.busy ? "Files are being uploaded" : files.some((i) => i.state === "error") ? "Remove the file that failed, or try it again" : "";
+  const held = attached.busy ? t("composer.uploading") : files.some((i) => i.state === "error") ? t("composer.uploadFailed") : "";
   const sendable = !held && (text.trim() !== "" || files.length > 0);
   useEffect(() => {
     void completion.open();
@@ -67,9 +68,9 @@ export function Composer({ session }) {
 
   const refused = state.policy?.decide?.error;
   const reason =
-    state.phase === "loading" ? "Loading the session…"
-    : state.phase === "failed" ? "This session cannot be read"
-    : refused ? "This session is refused; the policy panel says why"
+    state.phase === "loading" ? t("composer.loading")
+    : state.phase === "failed" ? t("composer.unreadable")
+    : refused ? t("composer.refused")
     : "";
 
   /** @param {string} next */
@@ -193,10 +194,10 @@ export function Composer({ session }) {
   return html`<div class="composer">
     <div class="column">
       ${state.notices.map((n) => html`<div class="strip" key=${n}><span dir="auto">${n}</span>
-        <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.dismiss(n)}><${Icon} name="close" /></button></div>`)}
+        <button type="button" class="icon-button" aria-label=${t("say.dismiss")} onClick=${() => session.dismiss(n)}><${Icon} name="close" /></button></div>`)}
       ${state.sendProblem && html`<div class="strip bad" role="alert">
         <span><strong>${state.sendProblem.text}</strong>${state.sendProblem.detail && html` <span class="detail" dir="auto">${state.sendProblem.detail}</span>`}</span>
-        <button type="button" class="icon-button" aria-label="Dismiss" onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
+        <button type="button" class="icon-button" aria-label=${t("say.dismiss")} onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
       </div>`}
       <${TrustQuestion} session=${session} />
       <${Questions} session=${session} />
@@ -205,20 +206,20 @@ export function Composer({ session }) {
       <${Chips} of=${attached} />
       <form class=${`compose-box${reason ? " off" : ""}${over ? " over" : ""}`} onDragOver=${dragOver} onDragLeave=${() => setOver(false)} onDrop=${drop} onPaste=${paste} onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), void send())}>
         <${AttachButton} to=${attached} disabled=${!!reason} />
-        <textarea ref=${area} id="composer" rows="1" dir="auto" aria-label="Message" placeholder=${reason || "Message"}
+        <textarea ref=${area} id="composer" rows="1" dir="auto" aria-label=${t("composer.message")} placeholder=${reason || t("composer.message")}
           aria-autocomplete="list" aria-haspopup="listbox" aria-controls=${listed ? "completions" : undefined}
           aria-activedescendant=${listed ? optionID(chosen) : undefined} autocomplete="off"
           value=${text} disabled=${!!reason} readOnly=${state.doing === "sending"} onInput=${(/** @type {any} */ e) => (write(e.target.value), look(e))} onCompositionEnd=${look}
           onSelect=${look} onKeyDown=${onKey} onBlur=${() => completion.close()} />
         ${state.busy
-          ? html`${sendable && html`<button type="submit" class="round" disabled=${!!state.doing} aria-label="Send to the running turn" title="Goes in before the next step (Enter); Alt+Enter: at the end"><${Icon} name="send" /></button>`}
-            <button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label="Stop" title="Stop (Esc)"><${Icon} name="stop" /></button>`
-          : html`<button type="submit" class="round" disabled=${!sendable || !!reason || state.doing === "sending"} aria-label="Send" title=${held || "Send (Enter)"}><${Icon} name="send" /></button>`}
+          ? html`${sendable && html`<button type="submit" class="round" disabled=${!!state.doing} aria-label=${t("composer.sendRunning")} title=${t("composer.sendRunningTitle")}><${Icon} name="send" /></button>`}
+            <button type="button" class="round stop" disabled=${state.doing === "stopping"} onClick=${() => session.abort()} aria-label=${t("composer.stop")} title=${t("composer.stopTitle")}><${Icon} name="stop" /></button>`
+          : html`<button type="submit" class="round" disabled=${!sendable || !!reason || state.doing === "sending"} aria-label=${t("composer.send")} title=${held || t("composer.sendTitle")}><${Icon} name="send" /></button>`}
       </form></div>
       <div class="under">
-        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? "Sending…" : state.doing === "stopping" ? "Stopping…" : held ? held : state.busy ? (text.trim() ? "Enter goes in next, Alt+Enter at the end, Esc stops" : "Esc stops") : reason ? "" : "Enter sends, Shift+Enter makes a new line"}</span>
+        <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? t("composer.sending") : state.doing === "stopping" ? t("composer.stopping") : held ? held : state.busy ? t(text.trim() ? "composer.hintBusyText" : "composer.hintBusy") : reason ? "" : t("composer.hint")}</span>
         <${ConnectionNote} session=${session} />
-        ${offline && html`<span class="offline">Offline model: not a real model, its answers are made up</span>`}
+        ${offline && html`<span class="offline">${t("composer.offline")}</span>`}
       </div>
     </div>
   </div>`;
@@ -229,5 +230,5 @@ function ConnectionNote({ session }) {
   const { connection, phase } = session.state;
   // The first connection takes a moment on every page; only a lost one is news.
   if (phase !== "ready" || !(connection === "waiting" || (connection === "connecting" && (session.connection?.failures ?? 0) > 0))) return null;
-  return html`<span class="lost"><span class="spinner" />Connection lost, reconnecting…</span>`;
+  return html`<span class="lost"><span class="spinner" />${t("composer.lost")}</span>`;
 }

@@ -5,6 +5,7 @@ import { call, explain, sessionPath } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { oneLine } from "./format.js";
 import { html } from "./html.js";
+import { t } from "./i18n.js";
 
 /** @import {OpenSession} from "./session.js" */
 
@@ -36,7 +37,7 @@ export function Delegate({ session, cwd, onClose, onStarted }) {
     e.preventDefault();
     if (starting) return;
     if (!task.trim()) {
-      setProblem({ text: "Say what it is to do.", detail: "" });
+      setProblem({ text: t("delegate.sayWhat"), detail: "" });
       return;
     }
     setStarting(true);
@@ -49,21 +50,21 @@ export function Delegate({ session, cwd, onClose, onStarted }) {
     }
   };
 
-  return html`<${Dialog} title="Delegate a task" onClose=${onClose}>
+  return html`<${Dialog} title=${t("delegate.title")} onClose=${onClose}>
     <form class="new-form" onSubmit=${start}>
-      <label class="field"><span>Profile</span>
+      <label class="field"><span>${t("delegate.profile")}</span>
         <select name="profile" value=${profile} onChange=${(/** @type {any} */ e) => setProfile(e.target.value)}>
           ${profiles.map((p) => html`<option key=${p.name} value=${p.name} selected=${p.name === profile}>${p.displayName}</option>`)}</select>
-        ${chosen && html`<span class="faint about" dir="auto">${chosen.description} ${chosen.chatOnly ? "It has no tools and sees its own prompt and the task only." : `Tools: ${[...chosen.tools, ...chosen.extensionTools].join(", ") || "none"}.`}</span>`}</label>
-      <label class="field"><span>Task</span>
+        ${chosen && html`<span class="faint about" dir="auto">${chosen.description} ${chosen.chatOnly ? t("delegate.chatOnly") : t("delegate.tools", { tools: [...chosen.tools, ...chosen.extensionTools].join(", ") || t("delegate.noTools") })}</span>`}</label>
+      <label class="field"><span>${t("delegate.task")}</span>
         <textarea name="task" rows="5" dir="auto" value=${task} autofocus onInput=${(/** @type {any} */ e) => { setTask(e.target.value); setProblem(null); }} /></label>
       <${FilePicker} session=${session} files=${files} onChange=${setFiles} />
       <label class="choice"><input type="checkbox" name="inherit" checked=${inherit ?? !!chosen?.inheritContext} onChange=${(/** @type {any} */ e) => setInherit(e.target.checked)} />
-        <span>Give it this conversation as background</span></label>
+        <span>${t("delegate.inherit")}</span></label>
       ${problem && html`<div class="strip bad" role="alert"><span><strong>${problem.text}</strong>${problem.detail && html` <span class="detail" dir="auto">${problem.detail}</span>`}</span></div>`}
-      <p class="faint">It works beside this session; its result comes in here when it is done.</p>
-      <div class="buttons"><button type="submit" class="primary" disabled=${starting}>${starting ? "Starting…" : "Delegate"}</button>
-        <button type="button" onClick=${onClose}>Cancel</button></div>
+      <p class="faint">${t("delegate.note")}</p>
+      <div class="buttons"><button type="submit" class="primary" disabled=${starting}>${t(starting ? "new.starting" : "delegate.go")}</button>
+        <button type="button" onClick=${onClose}>${t("say.cancel")}</button></div>
     </form>
   <//>`;
 }
@@ -107,11 +108,11 @@ function FilePicker({ session, files, onChange }) {
     setQ("");
     input.current?.focus();
   };
-  return html`<div class="field file-picker"><label class="field"><span>Files to give it whole</span>
-      <input type="text" name="files" ref=${input} placeholder=${full ? `${mostFiles} files are the most` : "Type a part of a name"} autocomplete="off" spellcheck=${false} value=${q} disabled=${full}
+  return html`<div class="field file-picker"><label class="field"><span>${t("delegate.files")}</span>
+      <input type="text" name="files" ref=${input} placeholder=${full ? t("delegate.filesMost", { n: mostFiles }) : t("delegate.filesType")} autocomplete="off" spellcheck=${false} value=${q} disabled=${full}
         onInput=${(/** @type {any} */ e) => setQ(e.target.value)}
         onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === "Enter" && !e.isComposing && q) { e.preventDefault(); if (offered[0]) add(offered[0]); } }} /></label>
-    ${offered.length > 0 && html`<ul class="found-files" aria-label="Files found">${offered.map((f) => html`<li key=${f}><button type="button" class="link" onClick=${() => add(f)}><bdi>${f}</bdi></button></li>`)}</ul>`}
-    ${files.length > 0 && html`<ul class="given-files" aria-label="Files that go along">${files.map((f) => html`<li key=${f}><bdi>${f}</bdi><button type="button" class="link" aria-label=${`Leave out ${f}`} onClick=${() => onChange(files.filter((x) => x !== f))}>Leave out</button></li>`)}</ul>`}
+    ${offered.length > 0 && html`<ul class="found-files" aria-label=${t("delegate.found")}>${offered.map((f) => html`<li key=${f}><button type="button" class="link" onClick=${() => add(f)}><bdi>${f}</bdi></button></li>`)}</ul>`}
+    ${files.length > 0 && html`<ul class="given-files" aria-label=${t("delegate.given")}>${files.map((f) => html`<li key=${f}><bdi>${f}</bdi><button type="button" class="link" aria-label=${t("delegate.leaveOutName", { name: f })} onClick=${() => onChange(files.filter((x) => x !== f))}>${t("delegate.leaveOut")}</button></li>`)}</ul>`}
   </div>`;
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 
 /**
@@ -26,29 +27,29 @@ export function Dialog({ title, onClose, children, wide = false }) {
     onCancel=${(/** @type {Event} */ e) => (e.preventDefault(), onClose())}>
     <div class="dialog-box">
       <header><h2 id="dialog-title">${title}</h2>
-        <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></header>
+        <button type="button" class="icon-button" aria-label=${t("say.close")} onClick=${onClose}><${Icon} name="close" /></button></header>
       ${children}
     </div>
   </dialog>`;
 }
 
-const shortcuts = [
-  ["/  or  Ctrl K", "Search sessions"],
-  ["n", "New session"],
-  ["↑ ↓", "Move in the list"],
-  ["Enter", "Open the session; in the composer: send"],
-  ["Alt ↑  Alt ↓", "Previous or next session, from anywhere"],
-  ["Shift Enter", "New line"],
-  ["@  #  /", "While writing: name a file, a session, a command"],
-  ["Esc", "Stop the answer, or close what is open"],
-  ["m", "Write a message"],
-  ["p", "Show or hide the policy"],
-  ["?", "This list"],
-];
+const shortcuts = /** @type {const} */ ([
+  ["/  or  Ctrl K", "keys.search"],
+  ["n", "keys.new"],
+  ["↑ ↓", "keys.list"],
+  ["Enter", "keys.enter"],
+  ["Alt ↑  Alt ↓", "keys.neighbours"],
+  ["Shift Enter", "keys.newLine"],
+  ["@  #  /", "keys.complete"],
+  ["Esc", "keys.escape"],
+  ["m", "keys.write"],
+  ["p", "keys.policy"],
+  ["?", "keys.help"],
+]);
 
 /** @param {{onClose: () => void}} props */
 export function Shortcuts({ onClose }) {
-  return html`<${Dialog} title="Keyboard" onClose=${onClose}>
-    <dl class="keys">${shortcuts.map(([k, what]) => html`<div><dt>${k?.split("  ").map((w) => (w === "or" ? " or " : html`<kbd>${w}</kbd>`))}</dt><dd>${what}</dd></div>`)}</dl>
+  return html`<${Dialog} title=${t("keys.title")} onClose=${onClose}>
+    <dl class="keys">${shortcuts.map(([k, what]) => html`<div><dt>${k.split("  ").map((w) => (w === "or" ? ` ${t("keys.or")} ` : html`<kbd>${w}</kbd>`))}</dt><dd>${t(what)}</dd></div>`)}</dl>
   <//>`;
 }

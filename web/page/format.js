@@ -86,6 +86,3 @@ export function oneLine(text, max) {
   const letters = Array.from(line.slice(0, max * 2));
   return letters.length > max ? letters.slice(0, max - 1).join("") + "…" : line;
 }
-
-/** @param {number} n @param {string} one @param {string} [many] */
-export const count = (n, one, many) => `${number(n)} ${n === 1 ? one : (many ?? one + "s")}`;

@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import { splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { titleOf } from "./list.js";
 import { kindWords } from "./policywords.js";
@@ -18,13 +19,13 @@ export function Header({ session, item, policyOpen, onPolicy, onMenu }) {
   const state = useStore(session);
   const kind = state.tools?.kind ?? "";
   const cwd = item?.cwd ?? state.policy?.read?.cwd ?? "";
-  const title = state.name || (item ? titleOf(item) : "Session");
+  const title = state.name || (item ? titleOf(item) : t("header.session"));
   return html`<header class="top">
-    <button type="button" class="icon-button menu" aria-label="Sessions" onClick=${onMenu}><${Icon} name="menu" /></button>
+    <button type="button" class="icon-button menu" aria-label=${t("page.sessions")} onClick=${onMenu}><${Icon} name="menu" /></button>
     <div class="top-title"><${Title} key=${session.id} title=${title} name=${state.name || item?.name || ""} path=${cwd} onRename=${(/** @type {string} */ n) => session.rename(n)} /></div>
     <div class="answering"><${ModelChoice} session=${session} /><${ThinkingChoice} session=${session} /></div>
-    <button type="button" class=${`kind-button ${kind}`} aria-pressed=${policyOpen} aria-label=${`Policy: ${kindWords(kind, state.tools?.source?.by).label || "reading"}`} title="Policy (p)" onClick=${onPolicy}>
-      <span class="kind-label">${kindWords(kind, state.tools?.source?.by).label || (state.phase === "failed" ? "Policy" : "…")}</span><${Icon} name="panel" /></button>
+    <button type="button" class=${`kind-button ${kind}`} aria-pressed=${policyOpen} aria-label=${t("header.policyIs", { kind: kindWords(kind, state.tools?.source?.by).label || t("header.reading") })} title=${t("header.policyTitle")} onClick=${onPolicy}>
+      <span class="kind-label">${kindWords(kind, state.tools?.source?.by).label || (state.phase === "failed" ? t("policy.title") : "…")}</span><${Icon} name="panel" /></button>
   </header>`;
 }
 
@@ -34,7 +35,7 @@ function Title({ title, name, path, onRename }) {
   if (draft === null) {
     return html`<h1 class="title" dir="auto" title=${title.slice(0, 500)}>${title.slice(0, 300)}</h1>
       ${path && html`<span class="top-path" title=${path}><bdi>${splitPath(path).base}</bdi></span>`}
-      <button type="button" class="icon-button quiet-button rename" aria-label="Rename" title="Rename" onClick=${() => setDraft(name)}><${Icon} name="pencil" /></button>`;
+      <button type="button" class="icon-button quiet-button rename" aria-label=${t("header.rename")} title=${t("header.rename")} onClick=${() => setDraft(name)}><${Icon} name="pencil" /></button>`;
   }
   const done = () => {
     const next = draft.trim();
@@ -42,7 +43,7 @@ function Title({ title, name, path, onRename }) {
     setDraft(null);
   };
   return html`<form class="rename-form" onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), done())}>
-    <input type="text" aria-label="Name" value=${draft} maxlength="200" dir="auto" ref=${(/** @type {HTMLElement | null} */ el) => el?.focus()}
+    <input type="text" aria-label=${t("header.name")} value=${draft} maxlength="200" dir="auto" ref=${(/** @type {HTMLElement | null} */ el) => el?.focus()}
       onInput=${(/** @type {any} */ e) => setDraft(e.target.value)} onBlur=${done}
       onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === "Escape") { e.stopPropagation(); setDraft(null); } }} /></form>`;
 }
@@ -60,11 +61,11 @@ function ModelChoice({ session }) {
     const m = models.find((m) => `${m.provider}/${m.id}` === e.target.value);
     if (m) void session.setModel(m.provider, m.id);
   };
-  return html`<label class="model" title=${busy ? "Another model can be chosen when the turn has ended" : "Model"}><span class="visually-hidden">Model</span>
+  return html`<label class="model" title=${t(busy ? "header.modelBusy" : "header.model")}><span class="visually-hidden">${t("header.model")}</span>
     <select value=${value} disabled=${busy || (!models.length && !model)} onChange=${pick}>
-      ${!model && html`<option value="">${models.length ? "Usual model" : "No model"}</option>`}
+      ${!model && html`<option value="">${t(models.length ? "header.modelUsual" : "header.modelNone")}</option>`}
       ${model && !known && html`<option value=${value}>${model.id}</option>`}
-      ${[...byProvider].map(([p, ms]) => html`<optgroup label=${p === "offline" ? "offline (not a real model)" : p}>${ms.map((m) => html`<option value=${`${m.provider}/${m.id}`} selected=${`${m.provider}/${m.id}` === value}>${m.name || m.id}</option>`)}</optgroup>`)}
+      ${[...byProvider].map(([p, ms]) => html`<optgroup label=${p === "offline" ? t("header.offline") : p}>${ms.map((m) => html`<option value=${`${m.provider}/${m.id}`} selected=${`${m.provider}/${m.id}` === value}>${m.name || m.id}</option>`)}</optgroup>`)}
     </select></label>`;
 }
 
@@ -73,7 +74,7 @@ function ThinkingChoice({ session }) {
   const { model, models, thinking, busy } = session.state;
   const levels = models.find((m) => m.provider === model?.provider && m.id === model?.id)?.thinkingLevels ?? [];
   if (levels.length < 2) return null;
-  return html`<label class="model thinking-choice" title=${busy ? "Another level can be chosen when the turn has ended" : "How much the model thinks before it answers"}><span class="visually-hidden">Thinking</span>
+  return html`<label class="model thinking-choice" title=${t(busy ? "header.thinkingBusy" : "header.thinkingTitle")}><span class="visually-hidden">${t("header.thinking")}</span>
     <select value=${thinking} disabled=${busy} onChange=${(/** @type {any} */ e) => void session.setThinking(e.target.value)}>
       ${!levels.includes(thinking) && html`<option value=${thinking} selected>${thinkingWords(thinking)}</option>`}
       ${levels.map((l) => html`<option value=${l} selected=${l === thinking}>${thinkingWords(l)}</option>`)}
@@ -81,4 +82,4 @@ function ThinkingChoice({ session }) {
 }
 
 /** @param {string} level */
-const thinkingWords = (level) => (!level || level === "off" ? "No thinking" : `Thinking: ${level}`);
+const thinkingWords = (level) => (!level || level === "off" ? t("header.thinkingOff") : t("header.thinkingIs", { level }));

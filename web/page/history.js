@@ -1,6 +1,6 @@
 // Messages of a session file, as rows of the transcript.
 
-import { statusWords } from "./status.js";
+import { named, t } from "./i18n.js";
 
 /** @import {Row, AssistantRow, Part, ToolPart, Picture, AttachedFile} from "./types.js" */
 
@@ -35,7 +35,7 @@ const ownAddress = (url) => (typeof url === "string" && url.startsWith("/api/pic
 export function previewOf(details) {
   const p = details?.preview;
   const ok = p && typeof p.data_uri === "string" && /^data:image\/(png|jpeg|webp);base64,/.test(p.data_uri);
-  return ok ? [{ src: p.data_uri, whole: ownAddress(p.url) || undefined, label: String(p.mime ?? "picture") }] : [];
+  return ok ? [{ src: p.data_uri, whole: ownAddress(p.url) || undefined, label: String(p.mime ?? t("picture.none")) }] : [];
 }
 
 /**
@@ -47,7 +47,7 @@ export function picturesOf(content) {
     .filter((b) => b.type === "image" && !b.attachmentId)
     .map((b) => {
       const mime = String(b.mimeType ?? "");
-      const label = String(b.name ?? mime ?? "picture");
+      const label = String(b.name ?? mime ?? t("picture.none"));
       const whole = ownAddress(b.url);
       if (whole) return { src: ownAddress(b.thumbUrl) || whole, whole, label };
       const ok = shown.test(mime) && typeof b.data === "string" && b.data !== "" && !b.data.startsWith("blob:");
@@ -79,8 +79,8 @@ export function outputOf(details) {
 /** @param {any} m */
 function noteTitle(m) {
   const d = m.details;
-  if (m.customType !== "pi-web:subagent-notification" || typeof d?.description !== "string") return `Note: ${m.customType ?? "extension"}`;
-  return `The subagent “${d.description.slice(0, 80)}” is ${d.status === "completed" ? "done" : statusWords(String(d.status))}`;
+  if (m.customType !== "pi-web:subagent-notification" || typeof d?.description !== "string") return t("note.custom", { kind: m.customType ?? t("note.extension") });
+  return t("note.subagent", { task: d.description.slice(0, 80), status: named("status", String(d.status)) });
 }
 
 /**
@@ -106,17 +106,17 @@ export function toRows(messages) {
       case "toolResult": {
         const part = calls.get(String(m.toolCallId));
         if (part) finish(part, m);
-        else rows.push({ kind: "note", key, title: `Result of ${m.toolName ?? "a tool"} without its call`, text: textOf(m.content), plain: true, time });
+        else rows.push({ kind: "note", key, title: t("note.orphan", { tool: m.toolName ?? t("note.aTool") }), text: textOf(m.content), plain: true, time });
         break;
       }
       case "bashExecution":
         rows.push(shell(m, key, time));
         break;
       case "compactionSummary":
-        rows.push({ kind: "note", key, title: "Earlier messages were summarised", text: String(m.summary ?? ""), time });
+        rows.push({ kind: "note", key, title: t("note.compacted"), text: String(m.summary ?? ""), time });
         break;
       case "branchSummary":
-        rows.push({ kind: "note", key, title: "Summary of a branch that was left", text: String(m.summary ?? ""), time });
+        rows.push({ kind: "note", key, title: t("note.branch"), text: String(m.summary ?? ""), time });
         break;
       case "custom":
         if (m.display !== false) rows.push({ kind: "note", key, title: noteTitle(m), text: textOf(m.content), time });
@@ -124,7 +124,7 @@ export function toRows(messages) {
       case "system":
         break;
       default:
-        rows.push({ kind: "note", key, title: `A message of another program (${m.role ?? "no role"})`, text: JSON.stringify(m, null, 2), plain: true, time });
+        rows.push({ kind: "note", key, title: t("note.foreign", { role: m.role ?? t("note.noRole") }), text: JSON.stringify(m, null, 2), plain: true, time });
     }
   });
   return rows;
@@ -157,7 +157,7 @@ function assistant(m, key, time, calls) {
     model: m.model, provider: m.provider, durationMs: m.durationMs,
     aborted: m.stopReason === "aborted",
     cut: m.stopReason === "length",
-    error: m.stopReason === "error" ? String(m.errorMessage || "The model's answer failed.") : undefined,
+    error: m.stopReason === "error" ? String(m.errorMessage || t("row.modelFailed")) : undefined,
   };
 }
 
@@ -165,7 +165,7 @@ function assistant(m, key, time, calls) {
 function finish(part, m) {
   const text = textOf(m.content);
   part.state = m.isError ? "error" : "done";
-  if (m.isError) part.error = text || "The tool failed.";
+  if (m.isError) part.error = text || t("turn.toolFailed");
   else part.output = text;
   part.images = picturesOf(m.content);
   part.files = outputOf(m.details);
@@ -176,12 +176,12 @@ function finish(part, m) {
 /** @param {any} m @param {string} key @param {number | undefined} time @returns {AssistantRow} */
 function shell(m, key, time) {
   const failed = m.cancelled || (typeof m.exitCode === "number" && m.exitCode !== 0);
-  const end = m.cancelled ? "cancelled" : `exit code ${m.exitCode}`;
+  const end = m.cancelled ? t("note.cancelled") : t("note.exitCode", { code: String(m.exitCode) });
   const output = String(m.output ?? "");
   return {
     kind: "assistant", key, time,
     parts: [{
-      type: "tool", id: key, name: "your command", input: { command: String(m.command ?? "") },
+      type: "tool", id: key, name: t("note.yourCommand"), input: { command: String(m.command ?? "") },
       state: failed ? "error" : "done", output: failed ? "" : output, error: failed ? `${output}\n(${end})`.trim() : undefined, images: [],
     }],
   };

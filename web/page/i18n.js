@@ -18,7 +18,7 @@ import { zhHans } from "./words/zh-hans.js";
  */
 /** @template {string} S @typedef {S extends `${string}{${infer P}}${infer R}` ? P | Holes<R> : never} Holes what a text wants to be told */
 /** @template W @typedef {W extends string ? W : W[keyof W]} Forms the forms of an entry */
-/** @template {Key} K @typedef {Holes<Extract<Forms<Words[K]>, string>>} Names */
+/** @template {Key} K @typedef {Holes<Extract<Forms<Words[K]>, string>> | (Words[K] extends string ? never : "n")} Names */
 /** @template {Key} K @template V @typedef {[Names<K>] extends [never] ? [] : [Record<Names<K>, V>]} Values */
 
 /** @template {string} K @typedef {K extends `${infer A}.${string}` ? A : never} TableOf */

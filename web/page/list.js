@@ -3,6 +3,7 @@
 
 import { call, explain } from "./api.js";
 import { Store } from "./html.js";
+import { t } from "./i18n.js";
 
 /** @import {SearchHit, SessionItem} from "./types.js" */
 
@@ -152,5 +153,5 @@ const stamp = (s) => s.updatedAt ?? s.createdAt ?? "";
 
 /** What a session is called. @param {SessionItem} s */
 export function titleOf(s) {
-  return s.name?.trim() || s.firstMessage?.trim() || (s.problem ? "Unreadable session" : "Empty session");
+  return s.name?.trim() || s.firstMessage?.trim() || t(s.problem ? "list.unreadableTitle" : "list.untitled");
 }

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { call, explain, sessionPath } from "./api.js";
 import { splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
+import { named, t } from "./i18n.js";
 
 /** @import {OpenSession} from "./session.js" */
 
@@ -60,13 +61,13 @@ export function TrustQuestion({ session }) {
   const { loaded, trust } = useLoaded(session);
   const [later, setLater] = useState(false);
   if (!loaded?.trust.ask || later || loaded.kind === "chat-only") return null;
-  return html`<div class="strip trust-ask" role="region" aria-label="Trust this folder">
-    <div class="grow"><strong>Do you trust this folder?</strong>
-      <p>It brings files that a session may load and run. Look at them first if you do not know where they come from. Until you decide, they are left out.</p>
+  return html`<div class="strip trust-ask" role="region" aria-label=${t("loaded.trustName")}>
+    <div class="grow"><strong>${t("loaded.trustAsk")}</strong>
+      <p>${t("loaded.trustText")}</p>
       <ul class="files">${loaded.trust.brings.map((p) => html`<li key=${p}><bdi title=${p}>${p}</bdi></li>`)}</ul>
-      <div class="buttons"><button type="button" class="primary" onClick=${() => trust(true)}>Trust this folder</button>
-        <button type="button" onClick=${() => trust(false)}>Do not trust</button>
-        <button type="button" onClick=${() => setLater(true)}>Later</button></div></div>
+      <div class="buttons"><button type="button" class="primary" onClick=${() => trust(true)}>${t("loaded.trust")}</button>
+        <button type="button" onClick=${() => trust(false)}>${t("loaded.trustNot")}</button>
+        <button type="button" onClick=${() => setLater(true)}>${t("loaded.trustLater")}</button></div></div>
   </div>`;
 }
 
@@ -75,28 +76,31 @@ export function LoadedPart({ session }) {
   const { loaded, reload, trust } = useLoaded(session);
   const { busy } = session.state;
   if (!loaded) return null;
-  const extra = loaded.tools.filter((t) => !t.builtin && !t.name.startsWith("mcp__"));
+  const extra = loaded.tools.filter((tool) => !tool.builtin && !tool.name.startsWith("mcp__"));
   const nothing = !loaded.skills.length && !loaded.templates.length && !loaded.servers.length && !extra.length;
   return html`<section>
-    <h3>${loaded.live ? "Loaded" : "Would load"}</h3>
-    ${loaded.newer.length > 0 && html`<div class="strip"><div class="grow"><strong>There is newer text on disk</strong>
+    <h3>${t(loaded.live ? "loaded.is" : "loaded.would")}</h3>
+    ${loaded.newer.length > 0 && html`<div class="strip"><div class="grow"><strong>${t("loaded.newer")}</strong>
       <ul class="files">${loaded.newer.map((n) => html`<li key=${n}><bdi>${n}</bdi></li>`)}</ul></div></div>`}
-    ${nothing && html`<p class="faint">${loaded.kind === "chat-only" ? "Chat Only loads no skills, templates, servers or extensions." : "No skills, templates or MCP servers."}</p>`}
-    <${Items} title="Skills" items=${loaded.skills} prefix="/skill:" />
-    <${Items} title="Templates" items=${loaded.templates} prefix="/" />
-    ${loaded.servers.length > 0 && html`<h4>MCP servers</h4><ul class="files plain">${loaded.servers.map((s) => html`<li key=${s.name} title=${s.source}>
-      <code>${s.name}</code> <span class=${s.state === "failed" ? "warn block" : "faint block"} dir="auto">${s.state}${s.state === "ready" ? `, ${s.tools.length} tools` : ""}${s.reason ? `: ${s.reason}` : ""}</span></li>`)}</ul>`}
-    ${extra.length > 0 && html`<h4>Tools of extensions</h4><ul class="files plain">${extra.map((t) => html`<li key=${t.name}><code>${t.name}</code></li>`)}</ul>`}
-    <p class="faint">${loaded.trust.trusted ? "The folder is trusted" : "The folder is not trusted"}: ${loaded.trust.reason}.
-      ${loaded.trust.brings.length > 0 && html` <button type="button" class="small" disabled=${busy} onClick=${() => trust(!loaded.trust.trusted)}>${loaded.trust.trusted ? "Do not trust it any more" : "Trust this folder"}</button>`}</p>
-    <button type="button" class="small" disabled=${busy} onClick=${reload} title="Read files, skills, templates and extensions anew">Reload</button>
+    ${nothing && html`<p class="faint">${t(loaded.kind === "chat-only" ? "loaded.chatOnly" : "loaded.nothing")}</p>`}
+    <${Items} title=${t("loaded.skills")} items=${loaded.skills} prefix="/skill:" />
+    <${Items} title=${t("loaded.templates")} items=${loaded.templates} prefix="/" />
+    ${loaded.servers.length > 0 && html`<h4>${t("loaded.servers")}</h4><ul class="files plain">${loaded.servers.map((s) => html`<li key=${s.name} title=${s.source}>
+      <code>${s.name}</code> <span class=${s.state === "failed" ? "warn block" : "faint block"} dir="auto">${serverLine(s)}</span></li>`)}</ul>`}
+    ${extra.length > 0 && html`<h4>${t("loaded.ofExtensions")}</h4><ul class="files plain">${extra.map((tool) => html`<li key=${tool.name}><code>${tool.name}</code></li>`)}</ul>`}
+    <p class="faint">${t(loaded.trust.trusted ? "loaded.trusted" : "loaded.untrusted", { why: loaded.trust.reason })}
+      ${loaded.trust.brings.length > 0 && html` <button type="button" class="small" disabled=${busy} onClick=${() => trust(!loaded.trust.trusted)}>${t(loaded.trust.trusted ? "loaded.trustEnd" : "loaded.trust")}</button>`}</p>
+    <button type="button" class="small" disabled=${busy} onClick=${reload} title=${t("loaded.reloadTitle")}>${t("loaded.reload")}</button>
   </section>`;
 }
+
+/** @param {Server} s */
+const serverLine = (s) => [named("server", s.state), s.state === "ready" && t("say.tools", { n: s.tools.length }), s.reason].filter(Boolean).join(t("say.comma"));
 
 /** @param {{title: string, items: Item[], prefix: string}} props */
 function Items({ title, items, prefix }) {
   if (!items.length) return null;
   return html`<h4>${title}</h4><ul class="files plain">${items.map((i) => html`<li key=${i.path} title=${i.path}>
-    <code>${prefix}${i.name}</code>${i.hidden && html` <span class="faint">(only when you type it)</span>`} <span class="faint block" dir="auto">${splitPath(i.path).parent}</span>
+    <code>${prefix}${i.name}</code>${i.hidden && html` <span class="faint">${t("loaded.hidden")}</span>`} <span class="faint block" dir="auto">${splitPath(i.path).parent}</span>
     ${(i.warnings ?? []).map((w) => html`<span class="warn block" dir="auto" key=${w}>${w}</span>`)}</li>`)}</ul>`;
 }

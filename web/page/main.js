@@ -8,6 +8,7 @@ import { Composer } from "./composer.js";
 import { Shortcuts } from "./dialog.js";
 import { Header } from "./header.js";
 import { html, useStore } from "./html.js";
+import { language, t, watchLanguage } from "./i18n.js";
 import { byFolder, SessionList, titleOf, withChildren } from "./list.js";
 import { Memories } from "./memory.js";
 import { NewSession } from "./newsession.js";
@@ -213,14 +214,14 @@ function App() {
   const folders = byFolder(sessions).map((g) => g.cwd).filter(Boolean);
   const policyShown = !!session && policyOpen;
   return html`<div class=${`app${menu ? " menu-open" : ""}${policyShown ? " policy-open" : ""}`}>
-    <aside class="side" aria-label="Sessions" tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onMemory=${() => setDialog({ name: "memory" })} onPick=${() => setMenu(false)} /></aside>
+    <aside class="side" aria-label=${t("page.sessions")} tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onMemory=${() => setDialog({ name: "memory" })} onPick=${() => setMenu(false)} /></aside>
     ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
     <main class="main" inert=${over || sheetOver}>
       ${session ? html`<${SessionPage} key=${id} session=${session} kids=${kids} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
         : html`<${Start} boot=${boot} list=${list} onNew=${() => startNew()} onMenu=${() => setMenu(true)} onOpen=${open} />`}
     </main>
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
-    ${policyShown && html`<aside class="policy" aria-label="Policy" tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} kids=${kids} item=${item} onClose=${togglePolicy} /></aside>`}
+    ${policyShown && html`<aside class="policy" aria-label=${t("page.policy")} tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} kids=${kids} item=${item} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "memory" && html`<${Memories} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to) => { setDialog(null); open(to); }} />`}
     ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
@@ -237,12 +238,19 @@ function SessionPage({ session, kids, item, policyOpen, onPolicy, onMenu }) {
   return html`
     <${Header} session=${session} item=${item} policyOpen=${policyOpen} onPolicy=${onPolicy} onMenu=${onMenu} />
     ${phase === "failed" ? html`<div class="welcome hint"><p><strong>${problem?.text}</strong></p>${problem?.detail && html`<p class="faint" dir="auto">${problem.detail}</p>`}
-        <div class="buttons"><button type="button" onClick=${() => { session.set({ phase: "loading" }); void session.open(); }}>Try again</button></div></div>`
-      : phase === "loading" ? html`<div class="transcript-frame"><p class="quiet">Loading…</p></div>`
+        <div class="buttons"><button type="button" onClick=${() => { session.set({ phase: "loading" }); void session.open(); }}>${t("say.tryAgain")}</button></div></div>`
+      : phase === "loading" ? html`<div class="transcript-frame"><p class="quiet">${t("say.loading")}</p></div>`
       : html`<${Transcript} session=${session} />`}
     <${WaitingResults} kids=${kids} />
     <${Composer} session=${session} />
     <div class="visually-hidden" role="status" aria-live="polite">${said}</div>`;
 }
 
-render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+/** In another language everything is drawn anew; what is open stays open. */
+function Page() {
+  const [lang, setLang] = useState(language);
+  useEffect(() => watchLanguage(() => setLang(language())), []);
+  return html`<${App} key=${lang} />`;
+}
+
+render(html`<${Page} />`, /** @type {HTMLElement} */ (document.getElementById("app")));

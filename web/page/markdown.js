@@ -6,6 +6,7 @@ import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { CodeBlock } from "./code.js";
 import { html, memo } from "./html.js";
+import { t, watchLanguage } from "./i18n.js";
 
 /** @param {string} s */
 const escape = (s) => s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -19,7 +20,7 @@ const marked = new Marked({
     // A picture from elsewhere would tell its server that this was read.
     image({ href, text }) {
       if (/^data:image\/(png|jpeg|gif|webp);base64,/i.test(href)) return `<img src="${escape(href)}" alt="${escape(text)}">`;
-      return `<a href="${escape(href)}">${escape(text || "picture")} (picture, not loaded)</a>`;
+      return `<a href="${escape(href)}">${escape(t("markdown.picture", { name: text || t("picture.none") }))}</a>`;
     },
   },
 });
@@ -48,7 +49,7 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
     if (node.getAttribute("type") !== "checkbox") node.remove();
     else {
       node.setAttribute("disabled", "");
-      node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "to do");
+      node.setAttribute("aria-label", node.hasAttribute("checked") ? t("markdown.done") : t("markdown.toDo"));
     }
   } else if (node.tagName === "PRE") {
     node.setAttribute("tabindex", "0");
@@ -66,6 +67,7 @@ const clean = (dirty) => purifier.sanitize(dirty, rules);
  * @type {Map<string, string>}
  */
 const done = new Map();
+watchLanguage(() => done.clear());
 
 /** @param {any} token a block of marked */
 function block(token) {
@@ -80,7 +82,7 @@ function block(token) {
 
 const Block = memo((/** @type {{inner: string, table: boolean}} */ { inner, table }) =>
   html`<div class=${table ? "md-table" : "md"} tabindex=${table ? 0 : undefined} role=${table ? "group" : undefined}
-    aria-label=${table ? "table" : undefined} dangerouslySetInnerHTML=${{ __html: inner }} />`);
+    aria-label=${table ? t("markdown.table") : undefined} dangerouslySetInnerHTML=${{ __html: inner }} />`);
 
 /** Markdown shows a text; it is drawn anew only when the text changes. */
 export const Markdown = memo((/** @type {{text: string}} */ { text }) => {
@@ -92,10 +94,10 @@ export const Markdown = memo((/** @type {{text: string}} */ { text }) => {
     return html`<p class="md plain" dir="auto">${text}</p>`;
   }
   return html`<div class="markdown">
-    ${tokens.map((t, i) => {
-      if (t.type === "space" || t.type === "def") return null;
-      if (t.type === "code") return html`<${CodeBlock} key=${i} text=${t.text} lang=${t.lang ?? ""} />`;
-      return html`<${Block} key=${i} inner=${block(t)} table=${t.type === "table"} />`;
+    ${tokens.map((b, i) => {
+      if (b.type === "space" || b.type === "def") return null;
+      if (b.type === "code") return html`<${CodeBlock} key=${i} text=${b.text} lang=${b.lang ?? ""} />`;
+      return html`<${Block} key=${i} inner=${block(b)} table=${b.type === "table"} />`;
     })}
   </div>`;
 });

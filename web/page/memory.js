@@ -4,7 +4,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, explain } from "./api.js";
 import { Dialog } from "./dialog.js";
+import { dateTime } from "./format.js";
 import { html } from "./html.js";
+import { number, t, tx } from "./i18n.js";
 import { Icon } from "./icons.js";
 
 /**
@@ -85,23 +87,23 @@ export function Memories({ onClose, onOpen }) {
     }
   };
 
-  return html`<${Dialog} title="Memory" onClose=${onClose} wide=${true}>
+  return html`<${Dialog} title=${t("memory.title")} onClose=${onClose} wide=${true}>
     <div class="memories">
       <form class="whole-bar" role="search" onSubmit=${onSearch}>
-        <input type="search" ref=${input} placeholder="Search what was kept" aria-label="Search what was kept" maxLength="500" />
-        <button type="submit">Search</button>
-        ${list && html`<span class="whole-found" role="status">${list.length === 0 ? "nothing found" : `${list.length}${list.length === most ? " or more" : ""}`}</span>`}
+        <input type="search" ref=${input} placeholder=${t("memory.search")} aria-label=${t("memory.search")} maxLength="500" />
+        <button type="submit">${t("memory.searchButton")}</button>
+        ${list && html`<span class="whole-found" role="status">${list.length === 0 ? t("say.nothingFound") : list.length === most ? t("memory.orMore", { n: most }) : number(list.length)}</span>`}
       </form>
       ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
-      ${!list && !problem && html`<p class="quiet">Loading…</p>`}
-      ${list?.length === 0 && !asked && html`<p class="faint">Nothing is kept yet. A model keeps something with the tool remember, you with <code>piweb memory add</code>.</p>`}
-      <ul class="memory-list" tabindex="0" aria-label="Memories">
+      ${!list && !problem && html`<p class="quiet">${t("say.loading")}</p>`}
+      ${list?.length === 0 && !asked && html`<p class="faint">${tx("memory.none", { command: html`<code>piweb memory add</code>` })}</p>`}
+      <ul class="memory-list" tabindex="0" aria-label=${t("memory.list")}>
         ${list?.map((m) => html`<li class="memory" key=${m.id}>
           <p class="memory-text" dir="auto">${m.text}</p>
           ${m.attachments.map((f) => html`<p class="memory-file faint" key=${f.internal_uri}><${Icon} name="clip" /><bdi>${f.name}</bdi></p>`)}
-          <p class="memory-line"><time class="faint" datetime=${m.timestamp}>${new Date(m.timestamp).toLocaleString()}</time>
-            ${opens(m.session_id) && html`<button type="button" class="small" onClick=${() => void open(m)}>Open where it was said</button>`}
-            <button type="button" class="small" onClick=${() => void forget(m)}>${sure === m.id ? "Forget for good?" : "Forget"}</button></p>
+          <p class="memory-line"><time class="faint" datetime=${m.timestamp}>${dateTime(new Date(m.timestamp))}</time>
+            ${opens(m.session_id) && html`<button type="button" class="small" onClick=${() => void open(m)}>${t("memory.open")}</button>`}
+            <button type="button" class="small" onClick=${() => void forget(m)}>${t(sure === m.id ? "memory.sure" : "memory.forget")}</button></p>
         </li>`)}
       </ul>
     </div>

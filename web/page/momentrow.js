@@ -6,6 +6,7 @@ import { CopyButton } from "./code.js";
 import { Dialog } from "./dialog.js";
 import { bytes } from "./format.js";
 import { html } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { words } from "./moments.js";
 import { kindWords } from "./policywords.js";
@@ -26,20 +27,20 @@ export function MomentView({ row, session }) {
       setHead({ problem: e instanceof Error ? e.message : String(e) });
     }
   };
-  return html`<article class=${`row moment${wrong ? " differs" : ""}`} aria-label="Policy">
+  return html`<article class=${`row moment${wrong ? " differs" : ""}`} aria-label=${t("moment.name")}>
     <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
-      <span class="turnable"><${Icon} name="chevron" /></span><span dir="auto">${title}</span>${wrong && html`<strong class="warn"> – differs from the file</strong>`}
+      <span class="turnable"><${Icon} name="chevron" /></span><span dir="auto">${title}</span>${wrong && html`<strong class="warn"> ${t("moment.differs")}</strong>`}
     </button>
     ${open && html`<ol class="moments">${row.moments.map((m) => html`<li key=${m.entry}>
-      <strong>${kindWords(m.kind).label}</strong> <span class="faint">line ${m.line}${m.model && html`, ${m.model}`}</span>
+      <strong>${kindWords(m.kind).label}</strong> <span class="faint">${t("policy.line", { line: String(m.line) })}${m.model && html`, ${m.model}`}</span>
       <span class="moment-text" dir="auto">${m.text}</span>
-      ${m.what === "receipt" && html`<span class=${m.holds ? "faint" : "warn"}><${Icon} name=${m.holds ? "check" : "cross"} />${m.holds ? "is what the file says" : "differs from what the file says"}</span>`}
-      ${m.what === "receipt" && !!m.bytes && html` <button type="button" class="small" onClick=${() => void show(m)}>Show what was sent</button>`}
+      ${m.what === "receipt" && html`<span class=${m.holds ? "faint" : "warn"}><${Icon} name=${m.holds ? "check" : "cross"} />${t(m.holds ? "moment.holds" : "moment.holdsNot")}</span>`}
+      ${m.what === "receipt" && !!m.bytes && html` <button type="button" class="small" onClick=${() => void show(m)}>${t("moment.show")}</button>`}
     </li>`)}</ol>`}
-    ${head && html`<${Dialog} title="Prompt as it was sent" wide=${true} onClose=${() => setHead(null)}>
+    ${head && html`<${Dialog} title=${t("moment.asSent")} wide=${true} onClose=${() => setHead(null)}>
       ${"problem" in head ? html`<p class="warn" dir="auto">${head.problem}</p>` : html`
         <p class="faint dialog-line">${bytes(head.bytes)} · sha256 <code>${head.sha256}</code><${CopyButton} text=${head.text} /></p>
-        <pre class="exact" tabindex="0" dir="auto" aria-label="Prompt as it was sent">${head.text}</pre>`}
+        <pre class="exact" tabindex="0" dir="auto" aria-label=${t("moment.asSent")}>${head.text}</pre>`}
     <//>`}
   </article>`;
 }

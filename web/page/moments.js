@@ -1,7 +1,7 @@
 // The history of the policy along the transcript: where tools were chosen, and
 // what was sent under which prompt.
 
-import { list } from "./policywords.js";
+import { list, t } from "./i18n.js";
 
 /** @import {Moment, MomentRow, Row} from "./types.js" */
 
@@ -46,20 +46,20 @@ export function withMoments(rows, messages, history) {
 }
 
 /** @param {string[] | null | undefined} tools */
-const toolList = (tools) => (tools?.length ? list(tools) : "no tools");
+const toolList = (tools) => (tools?.length ? list(tools) : t("moment.noTools"));
 
 /** A moment in a few words. @param {Moment} m */
 export function words(m) {
   switch (m.what) {
     case "selection":
-      if (!m.counts) return "A choice of tools that does not count";
-      if (m.kind === "chat-only") return "Chat Only from here on";
-      return m.tools ? `Tools from here on: ${toolList(m.tools)}` : "From here on the settings decide about tools";
+      if (!m.counts) return t("moment.noCount");
+      if (m.kind === "chat-only") return t("moment.chatOnly");
+      return m.tools ? t("moment.tools", { tools: toolList(m.tools) }) : t("moment.settings");
     case "declaration":
-      return `Another program declared ${toolList(m.tools)}`;
+      return t("moment.declared", { tools: toolList(m.tools) });
     case "subagent":
-      return "The session of a subagent";
+      return t("moment.subagent");
     default:
-      return `Sent with ${toolList(m.tools)}, ${m.bytes ? `a prompt of ${m.bytes.toLocaleString("en")} bytes` : "no system message"}`;
+      return m.bytes ? t("moment.sent", { tools: toolList(m.tools), n: m.bytes }) : t("moment.sentNoPrompt", { tools: toolList(m.tools) });
   }
 }

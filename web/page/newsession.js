@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { call, explain } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { html } from "./html.js";
+import { t } from "./i18n.js";
 import { presets } from "./policywords.js";
 import { startedWith } from "./session.js";
 
@@ -30,7 +31,7 @@ export function NewSession({ cwd, folders, onClose, onMade }) {
     if (making) return;
     const where = folder.trim();
     if (!where) {
-      setProblem({ text: "Name a folder for the session to work in.", detail: "" });
+      setProblem({ text: t("new.nameFolder"), detail: "" });
       return;
     }
     setMaking(true);
@@ -49,23 +50,23 @@ export function NewSession({ cwd, folders, onClose, onMade }) {
     }
   };
 
-  const choices = [{ id: "configured", label: "Follow settings", hint: "what your settings say" }, ...presets];
-  return html`<${Dialog} title="New session" onClose=${onClose}>
+  const choices = [{ id: /** @type {const} */ ("configured") }, ...presets];
+  return html`<${Dialog} title=${t("new.title")} onClose=${onClose}>
     <form class="new-form" onSubmit=${make}>
-      <label class="field"><span>Folder</span>
+      <label class="field"><span>${t("new.folder")}</span>
         <input type="text" name="folder" list="folders" value=${folder} spellcheck=${false} autocomplete="off" autofocus onInput=${(/** @type {any} */ e) => setFolder(e.target.value)} /></label>
       <datalist id="folders">${folders.map((f) => html`<option value=${f} />`)}</datalist>
-      <fieldset><legend>Tools</legend>${choices.map((p) => html`<label class="choice" key=${p.id}>
+      <fieldset><legend>${t("new.tools")}</legend>${choices.map((p) => html`<label class="choice" key=${p.id}>
         <input type="radio" name="preset" value=${p.id} checked=${preset === p.id} onChange=${() => setPreset(p.id)} />
-        <span>${p.label}</span><span class="faint">${p.hint}</span></label>`)}</fieldset>
-      ${models.length > 0 && html`<label class="field"><span>Model</span>
+        <span>${t(`preset.${p.id}`)}</span><span class="faint">${t(`presetHint.${p.id}`)}</span></label>`)}</fieldset>
+      ${models.length > 0 && html`<label class="field"><span>${t("new.model")}</span>
         <select value=${model} onChange=${(/** @type {any} */ e) => setModel(e.target.value)}>
-          <option value="">As usual</option>
+          <option value="">${t("new.modelUsual")}</option>
           ${models.map((m) => html`<option value=${`${m.provider}/${m.id}`}>${m.name || m.id} (${m.provider})</option>`)}
         </select></label>`}
       ${problem && html`<div class="strip bad" role="alert"><span><strong>${problem.text}</strong>${problem.detail && html` <span class="detail" dir="auto">${problem.detail}</span>`}</span></div>`}
-      <div class="buttons"><button type="submit" class="primary" disabled=${making}>${making ? "Starting…" : "Start"}</button>
-        <button type="button" onClick=${onClose}>Cancel</button></div>
+      <div class="buttons"><button type="submit" class="primary" disabled=${making}>${t(making ? "new.starting" : "new.start")}</button>
+        <button type="button" onClick=${onClose}>${t("say.cancel")}</button></div>
     </form>
   <//>`;
 }

@@ -4,11 +4,12 @@
 import { useState } from "preact/hooks";
 import { CopyButton } from "./code.js";
 import { Dialog } from "./dialog.js";
-import { bytes, count, splitPath } from "./format.js";
+import { bytes, splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
+import { list, t, tx } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { LoadedPart } from "./loaded.js";
-import { crossing, kindWords, loadWords, presetOf, presets, ruleWords, toolWords } from "./policywords.js";
+import { crossing, kindWords, loads, presetOf, presets, ruleWords, toolWords } from "./policywords.js";
 import { SubagentsPart } from "./subagents.js";
 import { UsagePart } from "./usage.js";
 
@@ -20,12 +21,12 @@ import { UsagePart } from "./usage.js";
 export function PolicyPanel({ session, kids, item, onClose }) {
   const { tools, policy, policyProblem, phase } = useStore(session);
   return html`<div class="policy-inner">
-    <header class="policy-head"><h2>Policy</h2>
-      <button type="button" class="icon-button" aria-label="Hide the policy" title="Hide (p)" onClick=${onClose}><${Icon} name="close" /></button></header>
+    <header class="policy-head"><h2>${t("policy.title")}</h2>
+      <button type="button" class="icon-button" aria-label=${t("policy.hide")} title=${t("policy.hideTitle")} onClick=${onClose}><${Icon} name="close" /></button></header>
     ${policyProblem && html`<div class="strip bad" role="alert"><span><strong>${policyProblem.text}</strong>${policyProblem.detail && html` <span class="detail">${policyProblem.detail}</span>`}</span></div>`}
     ${tools
       ? html`<${KindPart} tools=${tools} policy=${policy} /><${ToolsPart} session=${session} tools=${tools} />`
-      : !policyProblem && html`<p class="faint">${phase === "failed" ? "Nothing is known of a file that cannot be read." : "Reading…"}</p>`}
+      : !policyProblem && html`<p class="faint">${t(phase === "failed" ? "policy.unknown" : "say.reading")}</p>`}
     ${phase === "ready" && kids && html`<${SubagentsPart} session=${session} kids=${kids} item=${item} />`}
     ${policy && html`<${PromptPart} x=${policy} /><${LoadsPart} x=${policy} />${phase === "ready" && html`<${LoadedPart} session=${session} />`}<${ReceiptsPart} x=${policy} /><${FilePart} x=${policy} />`}
     ${phase === "ready" && html`<${UsagePart} session=${session} />`}
@@ -43,13 +44,20 @@ function KindPart({ tools, policy }) {
     <h3 class="kind-name">${words.label}</h3>
     <p>${words.text}</p>
     ${policy?.decide.error && html`<div class="strip bad"><span dir="auto">${policy.decide.error}</span></div>`}
-    <p class="faint">Decided by: ${ruleWords(tools.source?.by ?? "").toLowerCase()}${tools.source?.entry && html`, entry <code>${tools.source.entry}</code>`}</p>
-    ${policy && policy.record?.receipts?.length > 0 && html`<p class=${`glance ${wrong ? "differs" : "holds"}`}><${Icon} name=${wrong ? "cross" : "check"} />${wrong ? "What was sent differs from the file: see Receipts" : "What was sent is what the file says"}</p>`}
+    <p class="faint">${decidedBy(tools)}</p>
+    ${policy && policy.record?.receipts?.length > 0 && html`<p class=${`glance ${wrong ? "differs" : "holds"}`}><${Icon} name=${wrong ? "cross" : "check"} />${t(wrong ? "policy.sentDiffers" : "policy.sentHolds")}</p>`}
     ${trail.length > 0 && html`<button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
-      <span class="turnable"><${Icon} name="chevron" /></span>How it was decided</button>`}
+      <span class="turnable"><${Icon} name="chevron" /></span>${t("policy.how")}</button>`}
     ${open && html`<ol class="trail">${trail.map((s) => html`<li class=${s === decided ? "decided" : ""}>
       <strong>${ruleWords(s.by)}</strong><span class="faint" dir="auto">${s.text}</span></li>`)}</ol>`}
   </section>`;
+}
+
+/** @param {ToolsAnswer} tools */
+function decidedBy({ source }) {
+  const words = ruleWords(source?.by ?? "");
+  const rule = words.charAt(0).toLowerCase() + words.slice(1);
+  return source?.entry ? tx("policy.decidedByEntry", { rule, entry: html`<code>${source.entry}</code>` }) : t("policy.decidedBy", { rule });
 }
 
 /** @param {{session: OpenSession, tools: ToolsAnswer}} props */
@@ -77,19 +85,19 @@ function ToolsPart({ session, tools }) {
     ask(next, () => session.setTools(next));
   };
   return html`<section aria-busy=${changing}>
-    <h3>Tools</h3>
-    ${busy && !child && html`<p class="faint">Changes are possible again when the turn has ended.</p>`}
-    <div class="presets" role="group" aria-label="Presets">
-      ${presets.map((p) => html`<button type="button" key=${p.id} aria-pressed=${current === p.id} disabled=${off} title=${p.hint}
-        onClick=${() => current !== p.id && ask([...p.tools], () => session.setPreset(p.id))}>${p.label}</button>`)}
-      <button type="button" aria-pressed=${current === "configured"} disabled=${off} title="Forget the choice; your settings decide"
-        onClick=${() => current !== "configured" && ask("settings", () => session.followSettings())}>Follow settings</button>
+    <h3>${t("policy.tools")}</h3>
+    ${busy && !child && html`<p class="faint">${t("policy.toolsBusy")}</p>`}
+    <div class="presets" role="group" aria-label=${t("policy.presets")}>
+      ${presets.map((p) => html`<button type="button" key=${p.id} aria-pressed=${current === p.id} disabled=${off} title=${t(`presetHint.${p.id}`)}
+        onClick=${() => current !== p.id && ask([...p.tools], () => session.setPreset(p.id))}>${t(`preset.${p.id}`)}</button>`)}
+      <button type="button" aria-pressed=${current === "configured"} disabled=${off} title=${t("policy.followTitle")}
+        onClick=${() => current !== "configured" && ask("settings", () => session.followSettings())}>${t("preset.configured")}</button>
     </div>
     ${same && html`<p class="faint" dir="auto">${same}</p>`}
     ${asked && html`<div class="confirm" role="alertdialog" aria-labelledby="ask-title" aria-describedby="ask-text">
       <strong id="ask-title">${asked.title}</strong><p id="ask-text">${asked.text}</p>
       <div class="buttons"><button type="button" class="primary" onClick=${asked.go} ref=${(/** @type {HTMLElement | null} */ el) => el?.focus()}>${asked.action}</button>
-        <button type="button" onClick=${() => setAsked(null)}>Keep as it is</button></div>
+        <button type="button" onClick=${() => setAsked(null)}>${t("policy.keep")}</button></div>
     </div>`}
     <ul class="tool-list">
       ${tools.available.map((t) => html`<li key=${t.name} class=${isOn(t, tools) ? "" : "out"}>
@@ -104,7 +112,7 @@ function ToolsPart({ session, tools }) {
 const isOn = (t, all) => t.allowed || all.tools.includes(t.name);
 
 /** What a tool does; of a description that is written for models, the first sentence. @param {ToolInfo} t */
-const does = (t) => toolWords[t.name] ?? /^[\s\S]*?[.!?](?=\s|$)/.exec(t.description ?? "")?.[0].replace(/\.$/, "") ?? t.description;
+const does = (t) => toolWords(t.name) ?? /^[\s\S]*?[.!?](?=\s|$)/.exec(t.description ?? "")?.[0].replace(/\.$/, "") ?? t.description;
 
 /** Why a tool is out, without what its line says already. @param {ToolInfo} t */
 const reason = (t) => (t.why ?? "").replace(`the tool "${t.name}" `, "").replace(/ \([^()]*\)$/, "");
@@ -114,7 +122,7 @@ function sameReason(all) {
   const out = all.available.filter((t) => !isOn(t, all));
   const why = reason(out[0] ?? { name: "", allowed: true });
   if (out.length < 2 || !why || out.some((t) => reason(t) !== why)) return "";
-  return why.startsWith("is not among") ? "The model is not told of tools that are off." : `Off: ${why}.`;
+  return why.startsWith("is not among") ? t("policy.offUntold") : t("policy.offWhy", { why });
 }
 
 /** The order of declaration, not of clicks. @param {string[]} names @param {ToolsAnswer} t */
@@ -128,19 +136,19 @@ function PromptPart({ x }) {
   const [open, setOpen] = useState(false);
   const { head, sources, left, error, warning, folder } = x.load;
   return html`<section>
-    <h3>Prompt</h3>
-    ${error ? (error === x.record?.next ? html`<p class="faint">Known after the first message.</p>` : html`<div class="strip bad"><span dir="auto">${error}</span></div>`) : html`
-      <p>${head.bytes === 0 ? "No system message is sent." : html`${bytes(head.bytes)}, <span class="hash" title=${head.sha256}>sha256 ${head.sha256.slice(0, 12)}…</span>`}</p>
+    <h3>${t("policy.prompt")}</h3>
+    ${error ? (error === x.record?.next ? html`<p class="faint">${t("policy.promptLater")}</p>` : html`<div class="strip bad"><span dir="auto">${error}</span></div>`) : html`
+      <p>${head.bytes === 0 ? t("policy.promptNone") : html`${bytes(head.bytes)}, <span class="hash" title=${head.sha256}>sha256 ${head.sha256.slice(0, 12)}…</span>`}</p>
       <p class="faint">${sentence(x.decide.prompt)}.</p>
-      ${head.bytes > 0 && html`<button type="button" class="small" onClick=${() => setOpen(true)}>Show exact prompt</button>`}`}
+      ${head.bytes > 0 && html`<button type="button" class="small" onClick=${() => setOpen(true)}>${t("policy.promptShow")}</button>`}`}
     ${warning && html`<p class="warn" dir="auto">${warning}</p>`}
-    ${sources?.length > 0 && html`<${Files} title="Made from" files=${sources.map((s) => ({ path: s.path, note: s.sha256.slice(0, 8) }))} />`}
-    ${left?.length > 0 && html`<${Files} title="Left out" files=${left.map((l) => ({ path: l.path, reason: l.reason }))} />`}
-    ${x.record?.edited?.length > 0 && html`<${Files} title="Edited since the last receipt" files=${x.record.edited.map((p) => ({ path: p }))} />`}
-    ${open && html`<${Dialog} title="Exact prompt" wide=${true} onClose=${() => setOpen(false)}>
+    ${sources?.length > 0 && html`<${Files} title=${t("policy.madeFrom")} files=${sources.map((s) => ({ path: s.path, note: s.sha256.slice(0, 8) }))} />`}
+    ${left?.length > 0 && html`<${Files} title=${t("policy.leftOut")} files=${left.map((l) => ({ path: l.path, reason: l.reason }))} />`}
+    ${x.record?.edited?.length > 0 && html`<${Files} title=${t("policy.edited")} files=${x.record.edited.map((p) => ({ path: p }))} />`}
+    ${open && html`<${Dialog} title=${t("policy.promptExact")} wide=${true} onClose=${() => setOpen(false)}>
       <p class="faint dialog-line">${bytes(head.bytes)} · sha256 <code>${head.sha256}</code><${CopyButton} text=${head.text} /></p>
-      <pre class="exact" tabindex="0" dir="auto" aria-label="Exact prompt">${head.text}</pre>
-      <p class="faint dialog-line">Folder: ${folder}</p>
+      <pre class="exact" tabindex="0" dir="auto" aria-label=${t("policy.promptExact")}>${head.text}</pre>
+      <p class="faint dialog-line">${t("policy.folderIs", { folder })}</p>
     <//>`}
   </section>`;
 }
@@ -160,14 +168,14 @@ function Files({ title, files }) {
 function LoadsPart({ x }) {
   const { missing, trust } = x.load;
   return html`<section>
-    <h3>Loads</h3>
-    <ul class="loads">${loadWords.map(([k, label]) => {
+    <h3>${t("policy.loads")}</h3>
+    <ul class="loads">${loads.map((k) => {
       const on = !!x.decide.loads?.[k];
-      return html`<li class=${on ? "on" : "off"}><${Icon} name=${on ? "check" : "dash"} /><span>${label}</span><span class="visually-hidden">${on ? "may load" : "is off"}</span></li>`;
+      return html`<li class=${on ? "on" : "off"}><${Icon} name=${on ? "check" : "dash"} /><span>${t(`load.${k}`)}</span><span class="visually-hidden">${t(on ? "policy.mayLoad" : "policy.isOff")}</span></li>`;
     })}</ul>
-    ${x.load.confined && html`<p>Confined: file tools stay inside ${x.load.folder}; bash is left out, because it could leave it.</p>`}
-    ${missing?.length > 0 && html`<p class="warn">Allowed, but not there: ${missing.join(", ")}</p>`}
-    ${trust && html`<p class="faint">Folder ${trust}.</p>`}
+    ${x.load.confined && html`<p>${t("policy.confined", { folder: x.load.folder })}</p>`}
+    ${missing?.length > 0 && html`<p class="warn">${t("policy.missing", { tools: list(missing) })}</p>`}
+    ${trust && html`<p class="faint">${t("policy.trust", { trust })}</p>`}
   </section>`;
 }
 
@@ -180,18 +188,25 @@ function ReceiptsPart({ x }) {
   const wrong = checks.filter(differs).length;
   const shown = all ? checks.slice(0, 200) : checks.slice(0, fewReceipts);
   return html`<section>
-    <h3>Receipts</h3>
-    <p class=${wrong ? "warn" : ""}>${checks.length === 0 ? "Nothing was sent yet." : wrong === 0 ? (checks.length === 1 ? "One receipt, and it holds." : `${count(checks.length, "receipt")}, all hold.`) : `${wrong} of ${count(checks.length, "receipt")} ${wrong === 1 ? "differs" : "differ"} from what the file says.`}</p>
+    <h3>${t("policy.receipts")}</h3>
+    <p class=${wrong ? "warn" : ""}>${checks.length === 0 ? t("policy.receiptsNone") : wrong === 0 ? t("policy.receiptsHold", { n: checks.length }) : t("policy.receiptsDiffer", { wrong, n: checks.length })}</p>
     <ul class="receipts">${shown.map((c) => html`<li key=${c.entry} class=${differs(c) ? "differs" : "holds"}>
-      <span class="verdict"><${Icon} name=${differs(c) ? "cross" : "check"} />${differs(c) ? "differs" : "holds"}</span>
-      <span class="faint">line ${c.line}, ${kindWords(c.receipt?.policy?.kind, c.receipt?.policy?.source?.by).label}, ${count(c.receipt?.tools?.length ?? 0, "tool")}, ${bytes(c.receipt?.system?.bytes ?? 0)}, ${c.receipt?.model}</span>
+      <span class="verdict"><${Icon} name=${differs(c) ? "cross" : "check"} />${t(differs(c) ? "policy.differs" : "policy.holds")}</span>
+      <span class="faint">${receiptLine(c)}</span>
       ${(c.differences ?? []).map((d) => html`<span class="difference" dir="auto">${d}</span>`)}
       ${(c.notes ?? []).map((d) => html`<span class="faint" dir="auto">${d}</span>`)}
     </li>`)}</ul>
-    ${checks.length > fewReceipts && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? "Show fewer" : `Show all ${checks.length}`}</button>`}
-    ${x.record?.next && x.record.next !== x.load.error && html`<p class="faint">Next message: ${x.record.next}.</p>`}
+    ${checks.length > fewReceipts && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? t("policy.fewer") : t("policy.all", { n: checks.length })}</button>`}
+    ${x.record?.next && x.record.next !== x.load.error && html`<p class="faint">${t("policy.nextMessage", { what: x.record.next })}</p>`}
   </section>`;
 }
+
+/** @param {Check} c */
+const receiptLine = (c) =>
+  [
+    t("policy.line", { line: String(c.line) }), kindWords(c.receipt?.policy?.kind, c.receipt?.policy?.source?.by).label,
+    t("say.tools", { n: c.receipt?.tools?.length ?? 0 }), bytes(c.receipt?.system?.bytes ?? 0), c.receipt?.model,
+  ].join(t("say.comma"));
 
 /** @param {Check} c */
 const differs = (c) => (c.differences ?? []).length > 0;
@@ -201,10 +216,10 @@ function FilePart({ x }) {
   const { path, entries, leaves, diagnostics } = x.read ?? {};
   if (!path) return null;
   return html`<section>
-    <h3>File</h3>
+    <h3>${t("policy.file")}</h3>
     <p class="faint wrap-anywhere"><bdi>${path}</bdi></p>
-    <p class="faint">${count(entries ?? 0, "entry", "entries")}, ${count(x.ask?.messages ?? 0, "message")} in the next request.${leaves > 1 ? ` The file has ${leaves} branches; this is the one that ends last.` : ""}</p>
-    ${(diagnostics ?? []).map((/** @type {any} */ d) => html`<p class="warn" dir="auto">${d.line ? `Line ${d.line}: ` : ""}${d.text}</p>`)}
+    <p class="faint">${t("policy.inRequest", { entries: t("policy.entries", { n: entries ?? 0 }), n: x.ask?.messages ?? 0 })}${leaves > 1 && html` ${t("policy.branches", { n: leaves })}`}</p>
+    ${(diagnostics ?? []).map((/** @type {any} */ d) => html`<p class="warn" dir="auto">${d.line ? t("policy.lineSays", { line: String(d.line), text: d.text }) : d.text}</p>`)}
     ${x.ask?.error && x.ask.error !== x.record?.next && html`<p class="warn" dir="auto">${x.ask.error}</p>`}
     ${x.ask?.notice && html`<p class="faint" dir="auto">${x.ask.notice}</p>`}
   </section>`;

@@ -3,14 +3,12 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { html, useStore } from "./html.js";
+import { named, t } from "./i18n.js";
 
 /** @import {Completion, Item} from "./complete.js" */
 
-/** @type {Record<string, string>} */
-const titles = { file: "Files", attachment: "Attachments", session: "Sessions", template: "Templates", skill: "Skills", extension: "Commands", builtin: "Commands", profile: "Subagents", catalog: "Catalogue" };
-
 /** @param {string} kind */
-const titleOf = (kind) => titles[kind] ?? kind;
+const titleOf = (kind) => named("complete", kind);
 
 /** @param {number} n */
 export const optionID = (n) => `completion-${n}`;
@@ -46,7 +44,7 @@ function Label({ item }) {
   const end = item.folder ? label.length - 1 : label.length;
   const cut = item.kind === "file" ? label.lastIndexOf("/", end - 1) + 1 : 0;
   return html`<bdi class="what">${marked(label, cut, label.length, matches)}</bdi>${cut > 0 && html`<bdi class="where">${marked(label, 0, cut - 1, matches)}</bdi>`}
-    ${item.folder && html`<span class="visually-hidden">, folder</span>`}${item.link && html`<span class="where">link</span>`}${item.detail && html`<bdi class="where">${visible(item.detail)}</bdi>`}`;
+    ${item.folder && html`<span class="visually-hidden">, ${t("popover.folder")}</span>`}${item.link && html`<span class="where">${t("popover.link")}</span>`}${item.detail && html`<bdi class="where">${visible(item.detail)}</bdi>`}`;
 }
 
 /**
@@ -59,7 +57,7 @@ export function Popover({ completion, onPick }) {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [chosen, items]);
   const open = !!token && asked && (items.length > 0 || token.query !== "");
-  const said = !open ? "" : items.length === 0 ? (partial ? "Searching" : "Nothing matches") : `${items.length} ${items.length === 1 ? "suggestion" : "suggestions"}`;
+  const said = !open ? "" : items.length === 0 ? t(partial ? "popover.searching" : "popover.nothing") : t("popover.count", { n: items.length });
   /** @type {{kind: string, from: number, items: Item[]}[]} */
   const groups = [];
   items.forEach((item, n) => {
@@ -69,16 +67,16 @@ export function Popover({ completion, onPick }) {
   });
   return html`<span class="visually-hidden" role="status">${said}</span>
     ${open && html`<div class="completions" onPointerDown=${(/** @type {PointerEvent} */ e) => e.preventDefault()}>
-      <div class="completion-list" role="listbox" id="completions" aria-label="Suggestions" ref=${list}>
+      <div class="completion-list" role="listbox" id="completions" aria-label=${t("popover.name")} ref=${list}>
         ${groups.map((g) => html`<div role="group" aria-label=${titleOf(g.kind)} key=${g.kind}>
           ${groups.length > 1 && html`<div class="completion-kind" aria-hidden="true">${titleOf(g.kind)}</div>`}
           ${g.items.map((item, i) => html`<div role="option" class="completion" key=${item.kind + item.id} id=${optionID(g.from + i)} data-id=${item.id} aria-selected=${g.from + i === chosen ? "true" : "false"}
             onPointerMove=${() => completion.choose(g.from + i)} onClick=${() => onPick(item, !!item.folder)}><${Label} item=${item} /></div>`)}
         </div>`)}
-        ${items.length === 0 && html`<p class="quiet">${partial ? "Searching…" : token.trigger === "@" && !token.query.startsWith("!") ? "Nothing matches. A ! behind the @ looks among ignored files too." : "Nothing matches."}</p>`}
+        ${items.length === 0 && html`<p class="quiet">${t(partial ? "say.searching" : token.trigger === "@" && !token.query.startsWith("!") ? "popover.nothingFile" : "popover.nothingLong")}</p>`}
       </div>
-      ${preview && html`<div class="completion-preview" aria-hidden="true">${preview.binary ? html`<p class="quiet">Not a text</p>` : html`<pre>${visibleLines(preview.text ?? "")}${preview.more ? "…" : ""}</pre>`}</div>`}
-      <div class="completion-keys" aria-hidden="true">${items[chosen]?.folder ? "Tab opens the folder, Enter names it" : "Enter or Tab chooses"}, Esc closes${partial ? " · searching…" : ""}</div>
+      ${preview && html`<div class="completion-preview" aria-hidden="true">${preview.binary ? html`<p class="quiet">${t("popover.binary")}</p>` : html`<pre>${visibleLines(preview.text ?? "")}${preview.more ? "…" : ""}</pre>`}</div>`}
+      <div class="completion-keys" aria-hidden="true">${t(items[chosen]?.folder ? "popover.keysFolder" : "popover.keys")}${partial ? ` · ${t("popover.more")}` : ""}</div>
     </div>`}`;
 }
 

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { FileChip, SessionID } from "./attachments.js";
 import { duration, Time } from "./format.js";
 import { html, memo } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { Markdown } from "./markdown.js";
 import { MomentView } from "./momentrow.js";
@@ -32,14 +33,14 @@ function UserView({ row }) {
   const [all, setAll] = useState(false);
   const long = row.text.length > longText || row.text.split("\n").length > longLines;
   const text = long && !all ? row.text.slice(0, longText).split("\n").slice(0, longLines).join("\n") + " …" : row.text;
-  return html`<article class=${row.pending ? "row user pending" : "row user"} aria-label="You">
+  return html`<article class=${row.pending ? "row user pending" : "row user"} aria-label=${t("row.you")}>
     <div class="bubble">
       ${row.files?.map((f) => html`<${FileChip} key=${f.id} file=${f} />`)}
       ${row.images.map((p) => html`<${PictureView} picture=${p} />`)}
       ${(text || !row.files?.length) && html`<div class="said" dir="auto">${text}</div>`}
-      ${long && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? "Show less" : "Show all"}</button>`}
+      ${long && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${t(all ? "say.showLess" : "say.showAll")}</button>`}
     </div>
-    <div class="when">${row.pending ? "sent" : html`<${Time} at=${row.time} />`}</div>
+    <div class="when">${row.pending ? t("row.sent") : html`<${Time} at=${row.time} />`}</div>
   </article>`;
 }
 
@@ -50,11 +51,11 @@ function UserView({ row }) {
  */
 function AssistantView({ row, last, model }) {
   const only = row.parts.length > 0 && row.parts.every((p) => p.type === "tool");
-  return html`<article class=${`row assistant${only ? " tools-only" : ""}`} aria-label="Answer">
+  return html`<article class=${`row assistant${only ? " tools-only" : ""}`} aria-label=${t("row.answer")}>
     ${row.parts.map((p) => html`<${PartView} key=${p.id} part=${p} live=${!!row.live} />`)}
-    ${row.error && html`<div class="trouble" role="note"><strong>The answer failed.</strong> <span dir="auto">${row.error}</span></div>`}
-    ${row.aborted && html`<div class="ended">Stopped before the end</div>`}
-    ${row.cut && html`<div class="ended">Cut off: the answer reached its length limit</div>`}
+    ${row.error && html`<div class="trouble" role="note"><strong>${t("row.answerFailed")}</strong> <span dir="auto">${row.error}</span></div>`}
+    ${row.aborted && html`<div class="ended">${t("row.stopped")}</div>`}
+    ${row.cut && html`<div class="ended">${t("row.cut")}</div>`}
     ${last && !row.live && row.model && html`<footer class="when">
       ${row.model !== model && html`<span>${row.model}</span>`}${row.durationMs ? html`<span>${duration(row.durationMs)}</span>` : null}<${Time} at=${row.time} />
     </footer>`}
@@ -71,10 +72,10 @@ function PartView({ part }) {
 /** @param {{part: import("./types.js").ThinkingPart}} props */
 function Thinking({ part }) {
   const [open, setOpen] = useState(false);
-  if (part.redacted && !part.text) return html`<p class="faint">Thinking that the provider keeps to itself</p>`;
+  if (part.redacted && !part.text) return html`<p class="faint">${t("row.redacted")}</p>`;
   return html`<div class="thinking">
     <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
-      <span class="turnable"><${Icon} name="chevron" /></span>${part.open ? "Thinking…" : "Thinking"}
+      <span class="turnable"><${Icon} name="chevron" /></span>${t(part.open ? "row.thinkingNow" : "row.thinking")}
     </button>
     ${open && html`<div class="folded"><${Markdown} text=${part.text} /></div>`}
   </div>`;
@@ -83,7 +84,7 @@ function Thinking({ part }) {
 /** @param {{row: NoteRow}} props */
 function NoteView({ row }) {
   const [open, setOpen] = useState(false);
-  return html`<article class="row note" aria-label="Note">
+  return html`<article class="row note" aria-label=${t("row.note")}>
     <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
       <span class="turnable"><${Icon} name="chevron" /></span><span dir="auto">${row.title}</span>
     </button>

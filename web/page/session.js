@@ -4,6 +4,7 @@
 import { call, explain, sessionPath, streamURL } from "./api.js";
 import { toRows } from "./history.js";
 import { Store } from "./html.js";
+import { t } from "./i18n.js";
 import { withMoments } from "./moments.js";
 import { Connection } from "./sse.js";
 import { apply, newTurn, withoutTurn } from "./turn.js";
@@ -130,7 +131,7 @@ export class OpenSession extends Store {
           this.connectedOnce = true;
           this.greeted = false;
         }
-        if (connection === "waiting" && (this.connection?.failures ?? 0) === 2) this.say("Connection lost. Reconnecting.");
+        if (connection === "waiting" && (this.connection?.failures ?? 0) === 2) this.say(t("composer.lostSaid"));
         this.set({ connection });
       },
       idle: () => !this.state.busy && !this.state.doing,
@@ -270,20 +271,20 @@ export class OpenSession extends Store {
         this.turn = newTurn(this.startedAt, this.replayed ? null : new Set(this.state.messages.map((m) => String(m?.entryId))));
         this.replayUntil = this.replayed ? performance.now() + 400 : 0;
         this.replayed = false;
-        this.set({ live: this.turn, busy: true, turnProblem: null, said: "The answer begins." });
+        this.set({ live: this.turn, busy: true, turnProblem: null, said: t("page.answerBegins") });
         // The user's message may come from another window.
         setTimeout(() => !this.closed && void this.refetch(), 250);
         return;
       case "finish":
-        this.end("The answer is complete.");
+        this.end(t("page.answerComplete"));
         return;
       case "abort":
         if (this.turn) this.turn = apply(this.turn, chunk, Date.now());
-        this.end("Stopped.");
+        this.end(t("page.stopped"));
         return;
       case "error":
         if (!this.turn) {
-          this.set({ turnProblem: { text: String(chunk.errorText || "The turn failed."), detail: "" } });
+          this.set({ turnProblem: { text: String(chunk.errorText || t("turn.failed")), detail: "" } });
           return;
         }
         // A turn that failed is over when it says so; before that it is a remark.
@@ -292,6 +293,9 @@ export class OpenSession extends Store {
           this.draw();
           return;
         }
+        break;
+      case "tool-input-available":
+        if (this.state.busy) this.say(t("page.toolRuns", { tool: String(chunk.toolName ?? "") }));
     }
     // A stream that begins in the middle of a turn: show what comes, hide nothing.
     // What is told again happened before: how long it took is not known here.
@@ -341,17 +345,17 @@ export class OpenSession extends Store {
         if (typeof s.title === "string" && s.title) patch.name = s.title;
         this.set(patch);
         // Its finish may have been lost with a connection.
-        if (!s.busy && (was || this.turn)) this.end("The answer is complete.");
+        if (!s.busy && (was || this.turn)) this.end(t("page.answerComplete"));
         return;
       }
       case "session-status":
-        if (p.state === "error") this.set({ sendProblem: { text: "The session could not be started.", detail: String(p.detail ?? "") } });
+        if (p.state === "error") this.set({ sendProblem: { text: t("session.notStarted"), detail: String(p.detail ?? "") } });
         return;
       case "policy":
         if (this.state.tools) {
           this.set({ tools: { ...this.state.tools, kind: p.kind ?? this.state.tools.kind, tools: p.tools ?? this.state.tools.tools, source: p.source ?? this.state.tools.source } });
         }
-        this.say("The session's policy has changed.");
+        this.say(t("session.policyChanged"));
         void this.refreshPolicy();
         this.onChange();
         return;
@@ -361,7 +365,7 @@ export class OpenSession extends Store {
       case "extension-ui": {
         const q = questionOf(p.request);
         if (!q || this.state.questions.some((o) => o.id === q.id)) return;
-        this.set({ questions: [...this.state.questions, q], said: q.title });
+        this.set({ questions: [...this.state.questions, q], said: t("page.asks", { question: q.title }) });
         this.onChange();
         return;
       }
@@ -378,7 +382,7 @@ export class OpenSession extends Store {
         return;
       case "error":
         // These are ends of a life, not failures: the next prompt begins another.
-        if (!["idle", "stopped", "shutdown"].includes(String(p.code))) this.notice(String(p.message ?? "The session ended."));
+        if (!["idle", "stopped", "shutdown"].includes(String(p.code))) this.notice(String(p.message ?? t("session.ended")));
     }
   }
 
@@ -429,7 +433,7 @@ export class OpenSession extends Store {
     this.set({ doing: "sending", sendProblem: null });
     try {
       await call(sessionPath(this.id, `/${how}`), { method: "POST", body: withFiles(text, files) });
-      this.set({ doing: "", said: "The message waits." });
+      this.set({ doing: "", said: t("composer.waits") });
       return true;
     } catch (e) {
       this.set({ doing: "", sendProblem: explain(e) });
@@ -515,7 +519,7 @@ export class OpenSession extends Store {
     this.set({ model: { id: modelId, provider }, sendProblem: null });
     try {
       await call(sessionPath(this.id, "/models"), { method: "POST", body: { provider, modelId } });
-      this.say(`The model is ${modelId}.`);
+      this.say(t("session.modelIs", { model: modelId }));
       void this.refreshState(); // another model may have other levels
       void this.refreshPolicy();
     } catch (e) {
@@ -530,7 +534,7 @@ export class OpenSession extends Store {
     try {
       const { level: now } = await call(sessionPath(this.id, "/thinking"), { method: "POST", body: { level } });
       this.set({ thinking: now || level });
-      this.say(now === "off" ? "The model does not think first." : `The thinking level is ${now || level}.`);
+      this.say(now === "off" ? t("session.thinksNot") : t("session.thinksAt", { level: now || level }));
       void this.refreshPolicy();
     } catch (e) {
       this.set({ thinking: before, sendProblem: explain(e) });

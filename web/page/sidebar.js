@@ -3,16 +3,14 @@
 import { useState } from "preact/hooks";
 import { splitPath, oneLine, Time } from "./format.js";
 import { html, memo, useStore } from "./html.js";
+import { named, t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { LanguageChoice } from "./language.js";
 import { byFolder, titleOf, withChildren } from "./list.js";
-import { statusWords } from "./status.js";
 import { kindOfList, kindWords } from "./policywords.js";
 
 /** @import {SessionList} from "./list.js" */
 /** @import {SearchHit, SessionItem} from "./types.js" */
-
-/** @type {Record<string, string>} */
-const doing = { working: "answering", "awaiting-input": "waiting for you", error: "failed" };
 
 /**
  * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onMemory: () => void, onPick: () => void}} props
@@ -23,20 +21,21 @@ export function Sidebar({ list, current, onNew, onKeys, onMemory, onPick }) {
   return html`<div class="side-inner">
     <header class="side-head">
       <div class="brand">piweb</div>
-      <button type="button" class="icon-button" aria-label="Memory" title="Memory" onClick=${onMemory}><${Icon} name="memory" /></button>
-      <button type="button" class="icon-button" aria-label="Keyboard shortcuts" title="Keyboard (?)" onClick=${onKeys}><${Icon} name="keys" /></button>
-      <button type="button" class="new" onClick=${() => onNew()} title="New session (n)"><${Icon} name="plus" />New</button>
+      <button type="button" class="icon-button" aria-label=${t("list.memory")} title=${t("list.memory")} onClick=${onMemory}><${Icon} name="memory" /></button>
+      <button type="button" class="icon-button" aria-label=${t("list.keys")} title=${t("list.keysTitle")} onClick=${onKeys}><${Icon} name="keys" /></button>
+      <button type="button" class="new" onClick=${() => onNew()} title=${t("list.newTitle")}><${Icon} name="plus" />${t("list.new")}</button>
     </header>
     <div class="search"><${Icon} name="search" />
-      <input id="search" type="search" placeholder="Search sessions" aria-label="Search sessions" autocomplete="off" spellcheck=${false} value=${q}
+      <input id="search" type="search" placeholder=${t("list.search")} aria-label=${t("list.search")} autocomplete="off" spellcheck=${false} value=${q}
         onInput=${(/** @type {any} */ e) => list.search(e.target.value)} onKeyDown=${fromSearch} /><kbd>/</kbd></div>
-    <nav class="list" aria-label="Sessions" aria-busy=${loading} onKeyDown=${inList}>
+    <nav class="list" aria-label=${t("page.sessions")} aria-busy=${loading} onKeyDown=${inList}>
       ${problem && html`<div class="strip bad" role="alert"><span><strong>${problem.text}</strong></span></div>`}
-      ${loaded && !problem && sessions.length === 0 && html`<p class="quiet">${q ? `No session is called “${oneLine(q, 40)}”.` : "No sessions yet."}</p>`}
+      ${loaded && !problem && sessions.length === 0 && html`<p class="quiet">${q ? t("list.noneCalled", { q: oneLine(q, 40) }) : t("list.none")}</p>`}
       ${groups.map((g) => html`<${Folder} key=${g.cwd} cwd=${g.cwd} items=${g.items} current=${current} onNew=${onNew} onPick=${onPick} />`)}
-      ${cursor && html`<button type="button" class="more" onClick=${() => list.more()} disabled=${loading}>Load more</button>`}
+      ${cursor && html`<button type="button" class="more" onClick=${() => list.more()} disabled=${loading}>${t("list.more")}</button>`}
       ${q.trim() && html`<${Hits} hits=${hits} searching=${searching} current=${current} onPick=${onPick} />`}
     </nav>
+    <footer class="side-foot"><${LanguageChoice} /></footer>
   </div>`;
 }
 
@@ -47,9 +46,9 @@ function Folder({ cwd, items, current, onNew, onPick }) {
   const [folded, setFolded] = useState(false);
   const { base, parent } = splitPath(cwd);
   return html`<section class="folder">
-    <div class="folder-head"><h2><button type="button" class="folder-name" aria-expanded=${!folded} title=${cwd || "No folder"} onClick=${() => setFolded(!folded)}>
-        <span class="turnable"><${Icon} name="chevron" /></span><bdi>${cwd ? base : "No folder"}</bdi><span class="parent"><bdi>${parent}</bdi></span></button></h2>
-      ${cwd && html`<button type="button" class="icon-button quiet-button" aria-label=${`New session in ${base}`} title="New session here" onClick=${() => onNew(cwd)}><${Icon} name="plus" /></button>`}
+    <div class="folder-head"><h2><button type="button" class="folder-name" aria-expanded=${!folded} title=${cwd || t("list.noFolder")} onClick=${() => setFolded(!folded)}>
+        <span class="turnable"><${Icon} name="chevron" /></span><bdi>${cwd ? base : t("list.noFolder")}</bdi><span class="parent"><bdi>${parent}</bdi></span></button></h2>
+      ${cwd && html`<button type="button" class="icon-button quiet-button" aria-label=${t("list.newIn", { folder: base })} title=${t("list.newHere")} onClick=${() => onNew(cwd)}><${Icon} name="plus" /></button>`}
     </div>
     ${!folded && html`<ul>${withChildren(items).map(({ s, child }) => html`<li key=${s.sessionId}><${Item} s=${s} child=${child} current=${s.sessionId === current} onPick=${onPick} /></li>`)}</ul>`}
   </section>`;
@@ -63,8 +62,8 @@ const Item = memo((/** @type {{s: SessionItem, child: boolean, current: boolean,
   return html`<a class=${`item${s.problem ? " problem" : ""}${child ? " child" : ""}`} href=${hashOf(s.sessionId)} aria-current=${current ? "page" : undefined} onClick=${onPick} title=${s.problem ?? ""}>
     <span class="item-title" dir="auto">${oneLine(titleOf(s), 200)}</span>
     <span class="item-line">
-      ${s.activity && html`<span class=${`dot ${s.activity}`} /><span class="visually-hidden">${doing[s.activity] ?? s.activity}, </span>`}
-      ${s.problem ? html`<span class="badge refused">unreadable</span>` : s.subagent ? html`<span class=${`badge status-${s.subagent.status}`}>${s.subagent.profile}, ${statusWords(s.subagent.status)}</span>` : html`<span class=${`badge ${kind}`}>${kindWords(kind).label}</span>`}
+      ${s.activity && html`<span class=${`dot ${s.activity}`} /><span class="visually-hidden">${named("activity", s.activity)}, </span>`}
+      ${s.problem ? html`<span class="badge refused">${t("list.unreadable")}</span>` : s.subagent ? html`<span class=${`badge status-${s.subagent.status}`}>${s.subagent.profile}${t("say.comma")}${named("status", s.subagent.status)}</span>` : html`<span class=${`badge ${kind}`}>${kindWords(kind).label}</span>`}
       <${Time} at=${s.updatedAt ?? s.createdAt} short=${true} />
     </span>
   </a>`;
@@ -76,11 +75,11 @@ const Item = memo((/** @type {{s: SessionItem, child: boolean, current: boolean,
  */
 function Hits({ hits, searching, current, onPick }) {
   return html`<section class="folder hits" aria-busy=${searching}>
-    <div class="folder-head"><h2>In messages</h2></div>
-    ${hits.length === 0 && html`<p class="quiet" role="status">${searching ? "Searching…" : "Nothing was found."}</p>`}
+    <div class="folder-head"><h2>${t("list.inMessages")}</h2></div>
+    ${hits.length === 0 && html`<p class="quiet" role="status">${t(searching ? "say.searching" : "list.nothing")}</p>`}
     <ul>${hits.map((h) => html`<li key=${`${h.sessionId} ${h.entryId}`}>
       <a class="item" href=${hashOf(h.sessionId)} aria-current=${h.sessionId === current ? "page" : undefined} onClick=${onPick}>
-        <span class="item-title" dir="auto">${oneLine(h.title || "Empty session", 200)}</span>
+        <span class="item-title" dir="auto">${oneLine(h.title || t("list.untitled"), 200)}</span>
         <span class="hit" dir="auto">${h.snippet.map((p) => (p.hit ? html`<mark>${p.text}</mark>` : p.text))}</span>
       </a></li>`)}</ul>
   </section>`;

@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { call, explain } from "./api.js";
 import { OfferSubagents } from "./agents.js";
 import { html, useStore } from "./html.js";
+import { t, tx } from "./i18n.js";
 import { Icon } from "./icons.js";
 
 /** @import {SessionList} from "./list.js" */
@@ -30,27 +31,27 @@ export function Start({ boot, list, onNew, onMenu, onOpen }) {
   };
   const empty = loaded && !problem && sessions.length === 0 && !q;
   return html`<div class="start">
-    <header class="top bare"><button type="button" class="icon-button menu" aria-label="Sessions" onClick=${onMenu}><${Icon} name="menu" /></button></header>
+    <header class="top bare"><button type="button" class="icon-button menu" aria-label=${t("page.sessions")} onClick=${onMenu}><${Icon} name="menu" /></button></header>
     ${!loaded ? null : empty ? html`<div class="welcome">
-      <h1>Welcome</h1>
-      <p>A session is a conversation in one of your folders. It remembers what it may do: which tools it has, which files stand in its prompt, and what was really sent. You see all of that beside it.</p>
+      <h1>${t("start.welcome")}</h1>
+      <p>${t("start.what")}</p>
       <ul class="ideas">
-        <li><strong>Chat Only</strong> No tools, nothing loaded. The prompt is exactly your context files.</li>
-        <li><strong>Pinned tools</strong> Choose them once; they are the same when you reopen the session.</li>
-        <li><strong>Receipts</strong> Each request leaves a line that says what it carried.</li>
+        <li><strong>${t("kind.chat-only")}</strong> ${t("start.chatOnly")}</li>
+        <li><strong>${t("start.pinnedName")}</strong> ${t("start.pinned")}</li>
+        <li><strong>${t("start.receiptsName")}</strong> ${t("start.receipts")}</li>
       </ul>
-      ${boot.offlineOnly && html`<p class="offline-note">No real model is set up. Answers come from the offline model and are made up, which is enough to look around.</p>`}
+      ${boot.offlineOnly && html`<p class="offline-note">${t("start.offlineLong")}</p>`}
       ${trouble && html`<div class="strip bad" role="alert"><span><strong>${trouble.text}</strong> <span class="detail" dir="auto">${trouble.detail}</span></span></div>`}
       <div class="buttons">
-        ${boot.demoAvailable && html`<button type="button" class="primary" disabled=${making} onClick=${demo}>${making ? "Writing…" : "Try the demo"}</button>`}
-        <button type="button" class=${boot.demoAvailable ? "" : "primary"} onClick=${onNew}>New session</button>
+        ${boot.demoAvailable && html`<button type="button" class="primary" disabled=${making} onClick=${demo}>${t(making ? "start.writing" : "start.demo")}</button>`}
+        <button type="button" class=${boot.demoAvailable ? "" : "primary"} onClick=${onNew}>${t("start.newSession")}</button>
       </div>
-      ${boot.demoAvailable && html`<p class="faint">The demo writes a small project and a few sessions to look at.</p>`}
+      ${boot.demoAvailable && html`<p class="faint">${t("start.demoWhat")}</p>`}
       <${OfferSubagents} />
     </div>` : html`<div class="welcome hint">
       <h1 class="visually-hidden">piweb</h1>
-      <p>Pick a session, or press <kbd>n</kbd> for a new one, <kbd>/</kbd> to search, <kbd>?</kbd> for all keys.</p>
-      ${boot.offlineOnly && html`<p class="offline-note">No real model is set up. Answers come from the offline model and are made up.</p>`}
+      <p>${tx("start.hint", { new: html`<kbd>n</kbd>`, search: html`<kbd>/</kbd>`, keys: html`<kbd>?</kbd>` })}</p>
+      ${boot.offlineOnly && html`<p class="offline-note">${t("start.offline")}</p>`}
       <${OfferSubagents} />
     </div>`}
   </div>`;

@@ -3,6 +3,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html, useStore } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { RowView } from "./rows.js";
 
@@ -107,15 +108,15 @@ export function Transcript({ session }) {
   const shown = rows.slice(from, to);
   const model = state.model?.id ?? "";
   return html`<div class="transcript-frame">
-    <div class="transcript" ref=${scroller} onScroll=${onScroll} tabindex="0" role="log" aria-label="Transcript" aria-live="off">
+    <div class="transcript" ref=${scroller} onScroll=${onScroll} tabindex="0" role="log" aria-label=${t("transcript.name")} aria-live="off">
       <div class="column" ref=${content}>
-        ${from > 0 && html`<button type="button" class="more" onClick=${earlier}>Show earlier messages <span class="faint">(${from.toLocaleString("en")} more)</span></button>`}
+        ${from > 0 && html`<button type="button" class="more" onClick=${earlier}>${t("transcript.earlier")} <span class="faint">${t("transcript.count", { n: from })}</span></button>`}
         ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, shown.slice(i + 1, i + 3).find((n) => n.kind !== "moment"))} model=${model} session=${session.id} /></div>`)}
-        ${!atEnd && html`<button type="button" class="more" onClick=${later}>Show later messages <span class="faint">(${(rows.length - to).toLocaleString("en")} more)</span></button>`}
+        ${!atEnd && html`<button type="button" class="more" onClick=${later}>${t("transcript.later")} <span class="faint">${t("transcript.count", { n: rows.length - to })}</span></button>`}
         ${atEnd && html`<${Tail} session=${session} empty=${rows.length === 0} />`}
       </div>
     </div>
-    ${away && html`<button type="button" class="pill" onClick=${newest}><${Icon} name="down" />Jump to newest</button>`}
+    ${away && html`<button type="button" class="pill" onClick=${newest}><${Icon} name="down" />${t("transcript.newest")}</button>`}
   </div>`;
 }
 
@@ -131,11 +132,11 @@ function Tail({ session, empty }) {
   const toolRuns = lastPart?.type === "tool" && lastPart.state === "running";
   const working = (busy || pending) && !live?.error && !toolRuns;
   return html`
-    ${empty && !busy && !pending && html`<p class="quiet">Nothing has been said yet. Write the first message below.</p>`}
+    ${empty && !busy && !pending && html`<p class="quiet">${t("transcript.empty")}</p>`}
     ${live?.notice && html`<p class="status-line" dir="auto">${live.notice}</p>`}
     ${live?.status && html`<p class="status-line">${live.status}</p>`}
     ${working && !live?.status && html`<div class="waiting" aria-hidden="true"><i /><i /><i /></div>`}
-    ${live?.error && html`<div class="trouble"><strong>The turn failed.</strong> <span dir="auto">${live.error}</span></div>`}
-    ${turnProblem && html`<div class="trouble"><strong>The turn failed.</strong> <span dir="auto">${turnProblem.text}</span></div>`}
+    ${live?.error && html`<div class="trouble"><strong>${t("turn.failed")}</strong> <span dir="auto">${live.error}</span></div>`}
+    ${turnProblem && html`<div class="trouble"><strong>${t("turn.failed")}</strong> <span dir="auto">${turnProblem.text}</span></div>`}
   `;
 }

@@ -2,6 +2,7 @@
 // that is handed in.
 
 import { previewOf, outputOf, picturesOf, textOf } from "./history.js";
+import { t } from "./i18n.js";
 
 /** @import {AssistantRow, Part, ToolPart} from "./types.js" */
 
@@ -53,15 +54,15 @@ export function apply(turn, chunk, now) {
       return change(turn, String(chunk.toolCallId), (p) => (p.type === "tool" ? output(p, chunk, now) : p));
     case "tool-output-error":
       return change(turn, String(chunk.toolCallId), (p) =>
-        p.type === "tool" ? { ...p, state: "error", preliminary: false, error: String(chunk.errorText || "The tool failed."), durationMs: took(p, now) } : p);
+        p.type === "tool" ? { ...p, state: "error", preliminary: false, error: String(chunk.errorText || t("turn.toolFailed")), durationMs: took(p, now) } : p);
     case "data-pi-compaction":
-      return { ...turn, status: chunk.data?.phase === "start" ? "Summarising earlier messages to make room…" : "" };
+      return { ...turn, status: chunk.data?.phase === "start" ? t("turn.summarising") : "" };
     case "data-pi-auto-retry": {
       const d = chunk.data ?? {};
-      return { ...turn, status: d.phase === "start" ? `The model did not answer (${d.errorMessage ?? "error"}). Trying again, ${d.attempt ?? 1} of ${d.maxAttempts ?? "?"}…` : "" };
+      return { ...turn, status: d.phase === "start" ? t("turn.retry", { error: d.errorMessage ?? t("turn.error"), attempt: d.attempt ?? 1, most: d.maxAttempts ?? "?" }) : "" };
     }
     case "error":
-      return { ...turn, error: String(chunk.errorText || "The turn failed.") };
+      return { ...turn, error: String(chunk.errorText || t("turn.failed")) };
     case "abort":
       return { ...turn, aborted: true };
   }

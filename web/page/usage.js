@@ -2,16 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { call, sessionPath } from "./api.js";
-import { count, duration } from "./format.js";
+import { dollars, duration, tokens } from "./format.js";
 import { html, useStore } from "./html.js";
+import { number, t } from "./i18n.js";
 
 /** @import {OpenSession} from "./session.js" */
 
-/** @param {number} n */
-const short = (n) => (n < 10_000 ? n.toLocaleString("en") : n < 1_000_000 ? `${Math.round(n / 1000)} k` : `${(n / 1_000_000).toFixed(1)} M`);
-
 /** @param {number} usd */
-const price = (usd) => (usd === 0 ? "" : usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`);
+const price = (usd) => (usd === 0 ? "" : usd < 0.01 ? t("usage.priceSmall", { price: dollars(0.01) }) : dollars(usd));
 
 /** @param {{session: OpenSession}} props */
 export function UsagePart({ session }) {
@@ -25,12 +23,12 @@ export function UsagePart({ session }) {
     return () => { gone = true; };
   }, [session.id, busy, last]);
   if (!usage?.counts?.assistantMessages) return null;
-  const t = usage.total;
-  const facts = [`${short(t.input + t.cacheRead + t.cacheWrite)} tokens in`, `${short(t.output)} out`, price(t.cost.total), usage.durationMs ? duration(usage.durationMs) : ""].filter(Boolean);
-  return html`<section class="usage"><h3>Usage</h3>
-    <p>${facts.join(", ")}</p>
-    ${usage.models.length > 1 && html`<ul class="usage-models">${usage.models.map((/** @type {any} */ m) => html`<li key=${m.model}>${m.model}: ${count(m.answers, "answer")}, ${short(m.usage.totalTokens)} tokens${m.usage.cost.total ? `, ${price(m.usage.cost.total)}` : ""}</li>`)}</ul>`}
-    ${usage.contextUsage && html`<p class="faint">About ${Math.round(usage.contextUsage.percent)} % of the model’s ${short(usage.contextUsage.contextWindow)} tokens are in use.</p>`}
-    <button type="button" class="small" disabled=${busy} title="The model is then shown a summary of what came before, and the recent messages" onClick=${() => session.compact()}>Sum up earlier messages</button>
+  const sum = usage.total;
+  const facts = [t("usage.in", { n: tokens(sum.input + sum.cacheRead + sum.cacheWrite) }), t("usage.out", { n: tokens(sum.output) }), price(sum.cost.total), usage.durationMs ? duration(usage.durationMs) : ""].filter(Boolean);
+  return html`<section class="usage"><h3>${t("usage.title")}</h3>
+    <p>${facts.join(t("say.comma"))}</p>
+    ${usage.models.length > 1 && html`<ul class="usage-models">${usage.models.map((/** @type {any} */ m) => html`<li key=${m.model}>${[t("usage.model", { model: m.model, n: m.answers, tokens: tokens(m.usage.totalTokens) }), price(m.usage.cost.total ?? 0)].filter(Boolean).join(t("say.comma"))}</li>`)}</ul>`}
+    ${usage.contextUsage && html`<p class="faint">${t("usage.context", { percent: number(usage.contextUsage.percent / 100, { style: "percent" }), tokens: tokens(usage.contextUsage.contextWindow) })}</p>`}
+    <button type="button" class="small" disabled=${busy} title=${t("usage.compactTitle")} onClick=${() => session.compact()}>${t("usage.compact")}</button>
   </section>`;
 }

@@ -1,6 +1,7 @@
 // What waits: messages for their place in the running turn, and calls for a yes.
 
 import { html, useStore } from "./html.js";
+import { t } from "./i18n.js";
 
 /** @import {OpenSession} from "./session.js" */
 
@@ -22,7 +23,7 @@ export function waitingOf(p) {
 /** @param {any} r the request of a control frame @returns {Question | null} */
 export function questionOf(r) {
   if (!r?.id || r.method !== "confirm") return null;
-  return { id: String(r.id), title: String(r.title ?? "Go on?"), text: String(r.message ?? "") };
+  return { id: String(r.id), title: String(r.title ?? t("waiting.goOn")), text: String(r.message ?? "") };
 }
 
 /** @param {{session: OpenSession}} props */
@@ -30,8 +31,8 @@ export function Questions({ session }) {
   const { questions } = useStore(session);
   return questions.map((q) => html`<div class="strip question" role="alertdialog" aria-label=${q.title} key=${q.id}>
     <span class="grow"><strong dir="auto">${q.title}</strong><span class="question-text" dir="auto">${q.text}</span></span>
-    <button type="button" class="primary" onClick=${() => session.answer(q.id, true)}>Allow</button>
-    <button type="button" onClick=${() => session.answer(q.id, false)}>Do not</button>
+    <button type="button" class="primary" onClick=${() => session.answer(q.id, true)}>${t("waiting.allow")}</button>
+    <button type="button" onClick=${() => session.answer(q.id, false)}>${t("waiting.doNot")}</button>
   </div>`);
 }
 
@@ -39,8 +40,8 @@ export function Questions({ session }) {
 export function WaitingMessages({ session, onTakeBack }) {
   const { waiting, busy } = useStore(session);
   const lines = [
-    ...waiting.steering.map((text) => ({ text, when: busy ? "goes in next" : "goes in with your next message" })),
-    ...waiting.followUp.map((text) => ({ text, when: busy ? "goes in at the end" : "goes in after your next message" })),
+    ...waiting.steering.map((text) => ({ text, when: t(busy ? "waiting.next" : "waiting.nextMessage") })),
+    ...waiting.followUp.map((text) => ({ text, when: t(busy ? "waiting.end" : "waiting.endMessage") })),
   ];
   if (!lines.length) return null;
   const takeBack = async () => {
@@ -49,6 +50,6 @@ export function WaitingMessages({ session, onTakeBack }) {
   };
   return html`<div class="strip queued" role="status">
     <ul class="grow">${lines.map((l, i) => html`<li key=${i}><span class="queued-text" dir="auto">${l.text}</span> <span class="faint">${l.when}</span></li>`)}</ul>
-    <button type="button" onClick=${takeBack} title="Put them back into the box">Take back</button>
+    <button type="button" onClick=${takeBack} title=${t("waiting.takeBackTitle")}>${t("waiting.takeBack")}</button>
   </div>`;
 }

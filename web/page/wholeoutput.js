@@ -4,7 +4,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, explain, sessionPath } from "./api.js";
 import { Dialog } from "./dialog.js";
+import { fileSize } from "./format.js";
 import { html } from "./html.js";
+import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 
 /**
@@ -34,18 +36,7 @@ export function WholeOutputLink({ text }) {
   const url = wholeOf(text);
   if (!url) return null;
   const show = () => dispatchEvent(new CustomEvent(showOutput, { detail: url }));
-  return html`<p class="whole-link"><button type="button" class="link" onClick=${show}>Show the whole output</button></p>`;
-}
-
-/** @param {number} n */
-const count = (n) => n.toLocaleString("en");
-
-/** @param {number} n bytes */
-function sizeOf(n) {
-  const units = ["B", "KB", "MB", "GB"];
-  let i = 0;
-  for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
-  return `${i ? n.toFixed(1) : n} ${units[i]}`;
+  return html`<p class="whole-link"><button type="button" class="link" onClick=${show}>${t("output.link")}</button></p>`;
 }
 
 /** The first line of the page that has a line. @param {number} n */
@@ -127,27 +118,27 @@ export function WholeOutput({ id, url, onClose }) {
 
   const total = page?.totalLines ?? 0;
   const last = Math.min(first + pageLines - 1, total);
-  return html`<${Dialog} title="Whole output" onClose=${onClose} wide=${true}>
+  return html`<${Dialog} title=${t("output.title")} onClose=${onClose} wide=${true}>
     <div class="whole">
       <form class="whole-bar" role="search" onSubmit=${onSearch}>
-        <input type="search" ref=${input} placeholder="Search in the output" aria-label="Search in the output" maxLength="500" />
-        <button type="submit" disabled=${searching}>${searching ? "Searching…" : "Search"}</button>
-        ${found && html`<span class="whole-found" role="status">${found.hits.length === 0 ? "nothing found" : `line ${count(hit?.n ?? 0)}: ${count(found.at + 1)} of ${count(found.hits.length)}${found.more ? " and more" : ""}`}</span>
-          <button type="button" class="icon-button turned-up" aria-label="Previous match" disabled=${found.at <= 0} onClick=${() => step(-1)}><${Icon} name="chevron" /></button>
-          <button type="button" class="icon-button turned-down" aria-label="Next match" disabled=${found.at + 1 >= found.hits.length && !found.more} onClick=${() => step(1)}><${Icon} name="chevron" /></button>`}
-        <a class="whole-save" href=${"/api/" + path("raw")} download>Save${page ? ` (${sizeOf(page.size)})` : ""}</a>
+        <input type="search" ref=${input} placeholder=${t("output.search")} aria-label=${t("output.search")} maxLength="500" />
+        <button type="submit" disabled=${searching}>${t(searching ? "say.searching" : "output.searchButton")}</button>
+        ${found && html`<span class="whole-found" role="status">${found.hits.length === 0 ? t("say.nothingFound") : t(found.more ? "output.foundMore" : "output.found", { line: hit?.n ?? 0, n: found.at + 1, all: found.hits.length })}</span>
+          <button type="button" class="icon-button turned-up" aria-label=${t("output.previousMatch")} disabled=${found.at <= 0} onClick=${() => step(-1)}><${Icon} name="chevron" /></button>
+          <button type="button" class="icon-button turned-down" aria-label=${t("output.nextMatch")} disabled=${found.at + 1 >= found.hits.length && !found.more} onClick=${() => step(1)}><${Icon} name="chevron" /></button>`}
+        <a class="whole-save" href=${"/api/" + path("raw")} download>${page ? t("output.saveSize", { size: fileSize(page.size) }) : t("output.save")}</a>
       </form>
       ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
-      <div class="whole-lines" ref=${box} tabindex="0" role="region" aria-label="Lines of the output">
-        ${!page && !problem ? html`<p class="quiet">Loading…</p>` : page && total === 0 ? html`<p class="faint">The output is empty.</p>`
-          : page?.lines.map((l) => html`<div class=${l.n === hit?.n ? "whole-line hit" : "whole-line"} data-line=${l.n} key=${l.n}><span class="whole-n">${l.n}</span><span class="whole-text">${l.text}${l.cut && html`<em class="faint"> … the line is longer</em>`}</span></div>`)}
+      <div class="whole-lines" ref=${box} tabindex="0" role="region" aria-label=${t("output.lines")}>
+        ${!page && !problem ? html`<p class="quiet">${t("say.loading")}</p>` : page && total === 0 ? html`<p class="faint">${t("output.empty")}</p>`
+          : page?.lines.map((l) => html`<div class=${l.n === hit?.n ? "whole-line hit" : "whole-line"} data-line=${l.n} key=${l.n}><span class="whole-n">${l.n}</span><span class="whole-text">${l.text}${l.cut && html`<em class="faint"> ${t("output.longer")}</em>`}</span></div>`)}
       </div>
-      ${total > pageLines && html`<nav class="whole-pages" aria-label="Pages">
-        <button type="button" disabled=${first === 1} onClick=${() => setFirst(1)}>First</button>
-        <button type="button" disabled=${first === 1} onClick=${() => setFirst(Math.max(1, first - pageLines))}>Previous</button>
-        <span role="status">Lines ${count(first)}–${count(last)} of ${count(total)}</span>
-        <button type="button" disabled=${last >= total} onClick=${() => setFirst(first + pageLines)}>Next</button>
-        <button type="button" disabled=${last >= total} onClick=${() => setFirst(pageOf(total))}>Last</button>
+      ${total > pageLines && html`<nav class="whole-pages" aria-label=${t("output.pages")}>
+        <button type="button" disabled=${first === 1} onClick=${() => setFirst(1)}>${t("output.first")}</button>
+        <button type="button" disabled=${first === 1} onClick=${() => setFirst(Math.max(1, first - pageLines))}>${t("output.previous")}</button>
+        <span role="status">${t("output.range", { from: first, to: last, all: total })}</span>
+        <button type="button" disabled=${last >= total} onClick=${() => setFirst(first + pageLines)}>${t("output.next")}</button>
+        <button type="button" disabled=${last >= total} onClick=${() => setFirst(pageOf(total))}>${t("output.last")}</button>
       </nav>`}
     </div>
   <//>`;

@@ -15,6 +15,8 @@ export const en = /** @type {const} */ ({
   "say.nothingFound": "nothing found",
   "say.bytes": { one: "{n} byte", other: "{n} bytes" },
   "say.tools": { one: "{n} tool", other: "{n} tools" },
+  "say.comma": ", ",
+  "say.semicolon": "; ",
   "say.justNow": "now",
   "say.minutes": "{n} min",
   "say.secondsLong": "{n} s",
@@ -108,6 +110,7 @@ export const en = /** @type {const} */ ({
   "start.offline": "No real model is set up. Answers come from the offline model and are made up.",
   "start.offlineLong": "No real model is set up. Answers come from the offline model and are made up, which is enough to look around.",
   "start.demo": "Try the demo",
+  "start.demoWhat": "The demo writes a small project and a few sessions to look at.",
   "start.writing": "Writing…",
   "start.newSession": "New session",
   "start.hint": "Pick a session, or press {new} for a new one, {search} to search, {keys} for all keys.",
@@ -269,7 +272,6 @@ export const en = /** @type {const} */ ({
 
   // files that go along
   "attach.unreachable": "It did not arrive. It may be too large, or piweb does not answer.",
-  "attach.unauthorized": "This browser is not signed in. Open the link that piweb printed.",
   "attach.empty": "There is nothing in it.",
   "attach.failed": "It could not be uploaded.",
   "attach.button": "Attach files",

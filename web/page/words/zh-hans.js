@@ -16,6 +16,8 @@ export const zhHans = {
   "say.nothingFound": "没有找到",
   "say.bytes": { other: "{n} 字节" },
   "say.tools": { other: "{n} 个工具" },
+  "say.comma": "，",
+  "say.semicolon": "；",
   "say.justNow": "刚刚",
   "say.minutes": "{n} 分钟前",
   "say.secondsLong": "{n} 秒",
@@ -109,6 +111,7 @@ export const zhHans = {
   "start.offline": "尚未设置真正的模型。回答来自离线模型，是编造的。",
   "start.offlineLong": "尚未设置真正的模型。回答来自离线模型，是编造的，但足够用来四处看看。",
   "start.demo": "试试演示",
+  "start.demoWhat": "演示会写入一个小项目和几个会话，供你查看。",
   "start.writing": "正在写入…",
   "start.newSession": "新建会话",
   "start.hint": "选择一个会话；按 {new} 新建，按 {search} 搜索，按 {keys} 查看所有按键。",
@@ -270,7 +273,6 @@ export const zhHans = {
 
   // files that go along
   "attach.unreachable": "没有送达。文件可能太大，或 piweb 没有响应。",
-  "attach.unauthorized": "此浏览器尚未登录。请打开 piweb 显示的链接。",
   "attach.empty": "文件是空的。",
   "attach.failed": "无法上传。",
   "attach.button": "添加附件",
