@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 )
 
@@ -27,5 +28,24 @@ func TestCostOfTiers(t *testing.T) {
 	const want = 1000*1 + 10*10 + 1001*2 + 10*20
 	if got := u.Total.Cost.Total * 1e6; got < want-1e-6 || got > want+1e-6 {
 		t.Errorf("the session costs %v dollars per million, want %v", got, want)
+	}
+}
+
+// TestCostOfLongCacheWrites: tokens that Anthropic writes for an hour are recorded
+// as such, and cost twice the input.
+func TestCostOfLongCacheWrites(t *testing.T) {
+	w := newWorld(t, modeltest.Parse(t, `{"steps":[{"text":"a","usage":{"input":10,"output":1,"cacheWrite":1000,"cacheWrite1h":600}}]}`))
+	w.put(".pi/agent/models.json", fmt.Sprintf(`{"providers":{"rec":{"baseUrl":%q,"api":"anthropic-messages","apiKey":"k","models":[{"id":"m1",
+		"cost":{"input":3,"output":15,"cacheRead":0.3,"cacheWrite":3.75},"compat":{"supportsLongCacheRetention":true}}]}}}`, w.provider.URL))
+	w.rt = w.runtime(func(c *piweb.Config) { c.Providers = protocols() })
+	s := w.create("read")
+	w.say(s, "hello")
+	u, err := s.Log().Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = 10*3 + 1*15 + 400*3.75 + 600*6
+	if got := u.Total.Cost.Total * 1e6; u.Total.CacheWrite1h != 600 || got < want-1e-6 || got > want+1e-6 {
+		t.Errorf("%d tokens for an hour, %v dollars per million in all, want %v", u.Total.CacheWrite1h, got, want)
 	}
 }

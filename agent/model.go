@@ -25,7 +25,8 @@ type ModelInfo struct {
 	Cost          Price
 }
 
-// Price is in US dollars per million tokens.
+// Price is in US dollars per million tokens. What a cache keeps for an hour costs
+// twice Input to write (pi 1.6.0, "Usage and cost").
 type Price struct {
 	Input, Output, CacheRead, CacheWrite float64
 	// For, if not nil, gives the prices of a request with that many input tokens,

@@ -28,3 +28,29 @@ func TestPriceOfLongRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestPriceOfLongCacheWrites: what the cache keeps for an hour costs twice the input
+// to write, by the tier of the request (pi 1.6.0, "Usage and cost").
+func TestPriceOfLongCacheWrites(t *testing.T) {
+	p := Price{Input: 3, CacheWrite: 3.75, For: func(input int64) Price {
+		if input > 1000 {
+			return Price{Input: 6, CacheWrite: 7.5}
+		}
+		return Price{Input: 3, CacheWrite: 3.75}
+	}}
+	for _, c := range []struct {
+		usage message.Usage
+		want  float64 // US dollars per million
+	}{
+		{message.Usage{CacheWrite: 100}, 375},
+		{message.Usage{CacheWrite: 100, CacheWrite1h: 100}, 600},
+		{message.Usage{CacheWrite: 100, CacheWrite1h: 40}, 60*3.75 + 40*6},
+		{message.Usage{CacheWrite: 2000, CacheWrite1h: 2000}, 2000 * 12},
+		{message.Usage{CacheWrite: 100, CacheWrite1h: 900}, 600},  // no more than was written
+		{message.Usage{CacheWrite: 100, CacheWrite1h: -900}, 375}, // and no less than nothing
+	} {
+		if got := priced(c.usage, p).Cost.CacheWrite * 1e6; got < c.want-1e-6 || got > c.want+1e-6 {
+			t.Errorf("%+v costs %v to write, want %v", c.usage, got, c.want)
+		}
+	}
+}

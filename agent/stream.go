@@ -187,13 +187,18 @@ func (a *assembler) sign(d SignatureDelta) {
 	}
 }
 
+// longWrite is what it costs to write what a cache keeps for an hour, in prices of
+// input. It holds for tiers, too.
+const longWrite = 2
+
 func priced(u message.Usage, p Price) message.Usage {
 	const million = 1e6
 	p = p.of(u)
 	u.Cost.Input = float64(u.Input) * p.Input / million
 	u.Cost.Output = float64(u.Output) * p.Output / million
 	u.Cost.CacheRead = float64(u.CacheRead) * p.CacheRead / million
-	u.Cost.CacheWrite = float64(u.CacheWrite) * p.CacheWrite / million
+	long := min(max(u.CacheWrite1h, 0), u.CacheWrite) // a part of it, whatever a provider says
+	u.Cost.CacheWrite = (float64(u.CacheWrite-long)*p.CacheWrite + float64(long)*longWrite*p.Input) / million
 	u.Cost.Total = u.Cost.Input + u.Cost.Output + u.Cost.CacheRead + u.Cost.CacheWrite
 	if u.TotalTokens == 0 {
 		u.TotalTokens = u.Input + u.Output + u.CacheRead + u.CacheWrite

@@ -181,6 +181,7 @@ func (r *reader) count(u gjson.Result) bool {
 	set(&now.Output, "output_tokens")
 	set(&now.CacheRead, "cache_read_input_tokens")
 	set(&now.CacheWrite, "cache_creation_input_tokens")
+	set(&now.CacheWrite1h, "cache_creation.ephemeral_1h_input_tokens")
 	set(&now.Reasoning, "output_tokens_details.thinking_tokens")
 	now.TotalTokens = now.Input + now.Output + now.CacheRead + now.CacheWrite
 	if r.told && now == r.usage {

@@ -50,6 +50,11 @@ func TestReader(t *testing.T) {
 				agent.TextDelta{Index: 2, Text: "So"}, agent.TextDelta{Index: 2, Text: "."},
 				agent.UsageDelta{Usage: message.Usage{Input: 5, CacheRead: 90, CacheWrite: 3, Output: 9, Reasoning: 4, TotalTokens: 107}},
 				over(message.StopEnd, "end_turn")}},
+		{"written for an hour, told at the beginning and by a gateway at the end", []string{
+			`{"type":"message_start","message":{"id":"msg_1","model":"m-2026","usage":{"input_tokens":5,"cache_creation_input_tokens":30,"cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":20},"output_tokens":1}}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"cache_creation":{"ephemeral_1h_input_tokens":25}}}`, end},
+			[]agent.Delta{agent.UsageDelta{Usage: message.Usage{Input: 5, CacheWrite: 30, CacheWrite1h: 20, Output: 1, TotalTokens: 36}},
+				agent.UsageDelta{Usage: message.Usage{Input: 5, CacheWrite: 30, CacheWrite1h: 25, Output: 1, TotalTokens: 36}}, over(message.StopEnd, "end_turn")}},
 		{"a thought of a signature alone", []string{begin,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":"whole"}}`, stop("end_turn"), end},
 			[]agent.Delta{first, agent.ThinkingDelta{Signature: "whole"}, over(message.StopEnd, "end_turn")}},

@@ -245,6 +245,7 @@ func (messages) stream(s *sse) {
 		start["usage"] = map[string]any{
 			"input_tokens": u.Input, "output_tokens": 1,
 			"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite,
+			"cache_creation": map[string]any{"ephemeral_5m_input_tokens": u.CacheWrite - u.CacheWrite1h, "ephemeral_1h_input_tokens": u.CacheWrite1h},
 		}
 	}
 	s.named(map[string]any{"type": "message_start", "message": start})

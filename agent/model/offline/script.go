@@ -49,20 +49,21 @@ type ToolCall struct {
 }
 
 // Usage is what a step reports, in tokens. Input contains neither CacheRead nor
-// CacheWrite; Reasoning is a part of Output.
+// CacheWrite; Reasoning is a part of Output, and CacheWrite1h one of CacheWrite.
 type Usage struct {
-	Input      int64 `json:"input"`
-	Output     int64 `json:"output"`
-	CacheRead  int64 `json:"cacheRead,omitempty"`
-	CacheWrite int64 `json:"cacheWrite,omitempty"`
-	Reasoning  int64 `json:"reasoning,omitempty"`
+	Input        int64 `json:"input"`
+	Output       int64 `json:"output"`
+	CacheRead    int64 `json:"cacheRead,omitempty"`
+	CacheWrite   int64 `json:"cacheWrite,omitempty"`
+	CacheWrite1h int64 `json:"cacheWrite1h,omitempty"`
+	Reasoning    int64 `json:"reasoning,omitempty"`
 }
 
 // Message returns the usage as a message stores it, without cost.
 func (u Usage) Message() message.Usage {
 	return message.Usage{
 		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-		Reasoning: u.Reasoning, TotalTokens: u.Input + u.Output + u.CacheRead + u.CacheWrite,
+		CacheWrite1h: u.CacheWrite1h, Reasoning: u.Reasoning, TotalTokens: u.Input + u.Output + u.CacheRead + u.CacheWrite,
 	}
 }
 
