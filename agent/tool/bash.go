@@ -25,14 +25,14 @@ type Bash struct {
 	described
 	opts Options
 
-	// Limits that tests lower.
-	drain      time.Duration
-	spillLimit int // bytes
+	// Limits that tests change.
+	quiet, drain time.Duration
+	spillLimit   int // bytes
 }
 
 // NewBash builds the tool bash.
 func NewBash(opts Options) *Bash {
-	return &Bash{described: describe("bash"), opts: opts.withDefaults(), drain: drainLimit, spillLimit: maxSpillBytes}
+	return &Bash{described: describe("bash"), opts: opts.withDefaults(), quiet: pipeQuiet, drain: drainLimit, spillLimit: maxSpillBytes}
 }
 
 // Sequential is false: commands of one batch run side by side, as in pi.
@@ -99,7 +99,7 @@ func (t *Bash) Run(ctx context.Context, call *Call) (Result, error) {
 
 	out := newCapture(call, t.opts.TempDir, t.spillLimit)
 	run := command{
-		shell: shell, script: script, dir: call.CWD, timeout: timeout, drain: t.drain,
+		shell: shell, script: script, dir: call.CWD, timeout: timeout, quiet: t.quiet, drain: t.drain,
 		env: commandEnv(t.opts.Environ(), call.Env),
 	}
 	end, err := run.run(ctx, out.write, reportInterval, func() { out.report(call) })

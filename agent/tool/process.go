@@ -30,7 +30,8 @@ type command struct {
 	dir     string
 	env     []string
 	timeout time.Duration // 0 for none
-	drain   time.Duration // drainLimit, less in tests
+	quiet   time.Duration // pipeQuiet, but in tests
+	drain   time.Duration // drainLimit, but in tests
 }
 
 // endCause says why a run is over.
@@ -80,7 +81,7 @@ func (c command) run(ctx context.Context, emit func([]byte), interval time.Durat
 	group.started()
 	defer group.release()
 
-	pipe := newOutputPipe(r)
+	pipe := newOutputPipe(r, c.quiet)
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)

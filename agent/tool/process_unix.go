@@ -52,13 +52,16 @@ func exitStatus(state *os.ProcessState) (code, signal int) {
 // outputPipe is the reading end of a command's output.
 type outputPipe struct {
 	r     *os.File
-	ended atomic.Bool // the shell has
+	quiet time.Duration // see pipeQuiet
+	ended atomic.Bool   // the shell has
 }
 
-func newOutputPipe(r *os.File) *outputPipe { return &outputPipe{r: r} }
+func newOutputPipe(r *os.File, quiet time.Duration) *outputPipe {
+	return &outputPipe{r: r, quiet: quiet}
+}
 
 // drain hands on what arrives, until all writers are gone, or the shell has
-// ended and nothing has come for pipeQuiet, or the pipe is closed.
+// ended and nothing has come for the quiet time, or the pipe is closed.
 //
 // Before it takes the pipe for silent it looks into it once more, so that the
 // answer depends on what was written and not on how late this goroutine got to
@@ -67,7 +70,7 @@ func (p *outputPipe) drain(emit func([]byte)) {
 	buf := make([]byte, readChunk)
 	for {
 		if p.ended.Load() {
-			_ = p.r.SetReadDeadline(time.Now().Add(pipeQuiet))
+			_ = p.r.SetReadDeadline(time.Now().Add(p.quiet))
 		}
 		n, err := p.r.Read(buf)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -113,7 +116,7 @@ func (p *outputPipe) readNow(buf []byte) (n int, err error) {
 // shellEnded lets drain end at the first silence.
 func (p *outputPipe) shellEnded() {
 	p.ended.Store(true)
-	_ = p.r.SetReadDeadline(time.Now().Add(pipeQuiet)) // wakes a waiting Read
+	_ = p.r.SetReadDeadline(time.Now().Add(p.quiet)) // wakes a waiting Read
 }
 
 // close makes drain return.

@@ -71,14 +71,15 @@ func exitStatus(state *os.ProcessState) (code, signal int) { return state.ExitCo
 // know no deadline here, so one goroutine reads and another one waits; the
 // reader ends with the last process that holds the pipe.
 type outputPipe struct {
+	quiet  time.Duration // see pipeQuiet
 	r      *os.File
 	ended  chan struct{} // the shell has
 	closed chan struct{}
 	once   sync.Once
 }
 
-func newOutputPipe(r *os.File) *outputPipe {
-	return &outputPipe{r: r, ended: make(chan struct{}), closed: make(chan struct{})}
+func newOutputPipe(r *os.File, quiet time.Duration) *outputPipe {
+	return &outputPipe{r: r, quiet: quiet, ended: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // drain hands on what arrives, until all writers are gone, or the shell has
@@ -114,16 +115,16 @@ func (p *outputPipe) drain(emit func([]byte)) {
 			}
 			emit(piece)
 			if ended == nil {
-				silence.Reset(pipeQuiet)
+				silence.Reset(p.quiet)
 			}
 		case <-ended:
 			ended = nil
-			silence.Reset(pipeQuiet)
+			silence.Reset(p.quiet)
 		case <-silence.C:
 			if !p.hasMore() {
 				return
 			}
-			silence.Reset(pipeQuiet)
+			silence.Reset(p.quiet)
 		case <-p.closed:
 			return
 		}

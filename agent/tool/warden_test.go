@@ -15,29 +15,49 @@ import (
 	"time"
 )
 
-// escape starts processes that are hard to get rid of: one in the group, one that
-// ignores SIGTERM, and a daemon in a session of its own whose parent is gone.
-const escape = `sleep 300 & echo $!
-sh -c 'trap "" TERM INT HUP; echo $$; while :; do sleep 1; done' &
-setsid sh -c 'sh -c "echo \$\$; exec sleep 300" & exit 0'
-`
+// escapes are commands that start a process which is hard to get rid of, and print
+// its id.
+var escapes = []struct{ name, script string }{
+	{"in the background", "sleep 300 & echo $!"},
+	{"ignores SIGTERM", `sh -c 'trap "" TERM INT HUP; echo $$; while :; do sleep 1; done' &`},
+	{"a daemon in a session of its own", `setsid sh -c 'sh -c "echo \$\$; exec sleep 300" & exit 0'`},
+	{"a daemon that ignores SIGTERM", `setsid sh -c 'sh -c "trap \"\" TERM INT HUP; echo \$\$; while :; do sleep 1; done" & exit 0'`},
+}
 
-// TestBashKillsDaemons: a stopped call leaves no process, not even one that took
-// itself out of the group.
-func TestBashKillsDaemons(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	call := bashCall(t, t.TempDir(), escape+"wait")
-	var found atomic.Value
-	call.Update = func(r Result) {
-		if list := pids(t, r.Content.PlainText()); len(list) == 3 {
-			found.Store(list)
-			cancel()
-		}
-	}
-	runBash(t, ctx, Options{}, call)
-	for _, pid := range found.Load().([]int) {
-		eventually(t, fmt.Sprintf("process %d ends", pid), func() bool { return !alive(pid) })
+// TestBashLeavesNoProcess: a stopped call leaves no process, not one that ignores
+// SIGTERM, nor a daemon that took itself out of the group.
+func TestBashLeavesNoProcess(t *testing.T) {
+	for _, c := range escapes {
+		t.Run(c.name+", aborted", func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			call := bashCall(t, t.TempDir(), c.script+"\nwait; sleep 300")
+			var found atomic.Value
+			call.Update = func(r Result) {
+				if list := pids(t, r.Content.PlainText()); len(list) == 1 {
+					found.Store(list[0])
+					cancel()
+				}
+			}
+			r := runBash(t, ctx, Options{}, call)
+			pid, ok := found.Load().(int)
+			if !ok {
+				t.Fatalf("it told no process: %s", r.Content.PlainText())
+			}
+			eventually(t, fmt.Sprintf("process %d ends", pid), func() bool { return !alive(pid) })
+		})
+		t.Run(c.name+", at its timeout", func(t *testing.T) {
+			t.Parallel()
+			call := bashCall(t, t.TempDir(), "")
+			call.Arguments = toolArgs(t, map[string]any{"command": c.script + "\nwait; sleep 300", "timeout": 3})
+			r := runBash(t, context.Background(), Options{}, call)
+			list := pids(t, strings.SplitN(r.Content.PlainText(), "\n", 2)[0])
+			if len(list) != 1 {
+				t.Fatalf("it told no process: %s", r.Content.PlainText())
+			}
+			eventually(t, fmt.Sprintf("process %d ends", list[0]), func() bool { return !alive(list[0]) })
+		})
 	}
 }
 
@@ -49,7 +69,11 @@ func TestWardenHelper(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	call := bashCall(t, dir, "("+strings.ReplaceAll(escape, "\n", "\n")+") > pids; wait; sleep 300")
+	var all strings.Builder
+	for _, c := range escapes {
+		all.WriteString(c.script + "\n")
+	}
+	call := bashCall(t, dir, "("+all.String()+") > pids; wait; sleep 300")
 	runBash(t, context.Background(), Options{}, call)
 }
 
@@ -65,7 +89,7 @@ func TestNothingOutlivesPiweb(t *testing.T) {
 	eventually(t, "the command has started its processes", func() bool {
 		data, _ := os.ReadFile(filepath.Join(dir, "pids"))
 		list = pids(t, string(data))
-		return len(list) == 3
+		return len(list) == len(escapes)
 	})
 	for _, pid := range list {
 		if !alive(pid) {
