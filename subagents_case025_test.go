@@ -2,6 +2,7 @@ package piweb_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/toolselect"
+	"github.com/piweb-go/piweb/wrapper"
 )
 
 // TestCase025AtTheProvider starts each profile of public bug reports with a task and
@@ -128,7 +130,11 @@ func TestAdversary(t *testing.T) {
 				_, _ = m.Wait(t.Context(), path, again.ID)
 			}
 		}
-		f, err := rt.Fork(t.Context(), path, piweb.ForkOptions{})
+		var f piweb.Forked
+		w.eventually("the session is idle and forks", func() bool { // the result of a child may have woken it
+			f, err = rt.Fork(t.Context(), path, piweb.ForkOptions{})
+			return !errors.Is(err, wrapper.ErrRunning)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

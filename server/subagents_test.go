@@ -119,6 +119,10 @@ func TestTellAChild(t *testing.T) {
 	w.idle(id)
 	child := w.do(201, "POST", "/api/sessions/"+id+"/subagents", `{"task":"wait for me"}`).str("run", "sessionId")
 	w.comesTo(child, "running")
+	w.until("it asks its model", func() bool { // what is said before that is part of its first question
+		last, ok := w.provider.Last()
+		return ok && strings.Contains(string(last.Body), "wait for me")
+	})
 	w.do(200, "POST", "/api/subagents/"+child, `{"action":"steer","message":"and this"}`)
 	for body, fields := range map[string]string{`{}`: "action", `{"action":"kill"}`: "action", `{"action":"steer"}`: "message", `{"action":"resume","message":" "}`: "message",
 		`{"action":"abort","background":1}`: "background"} {
