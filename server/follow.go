@@ -23,8 +23,12 @@ func (s *Server) followFile(ctx context.Context, t *target, f *feed) {
 			f.seeFile(sizeOf(t.path), -1)
 			return
 		}
-		if state, _ := live.State(); state == wrapper.Running || state == wrapper.Closed {
-			return // told at the end of the turn
+		switch state, _ := live.State(); state {
+		case wrapper.Closed:
+			return
+		case wrapper.Running: // what others wrote is told at the end of the turn
+			f.passOver(live.Log().Adopted())
+			return
 		}
 		if live.Log().Refresh() == nil { // else the next command says what happened to the file
 			f.seeFile(-1, live.Log().Adopted())
@@ -42,6 +46,14 @@ func (f *feed) seeFile(size int64, adopted int) {
 	if news && !f.dead {
 		f.add([]wire.Frame{{Control: wire.History{}, Own: true}})
 	}
+}
+
+// passOver notes that the session is live, and what it took over that needs no
+// telling: there may be no further look before another program writes.
+func (f *feed) passOver(adopted int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fileSize, f.adopted = -1, adopted
 }
 
 func sizeOf(path string) int64 {

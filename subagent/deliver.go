@@ -50,14 +50,14 @@ func (m *Manager) deliver(parent string) {
 	}
 }
 
-// Pending are the results of background children that the parent has not got, the
-// oldest first.
+// Pending are the results that the parent has not got, the oldest first: those of
+// background children, and those whose tool call was waiting when its program died.
 func (m *Manager) Pending(ctx context.Context, parent string) ([]Run, error) {
 	runs, err := m.Children(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r Run) bool { return !r.Background || r.CompletedAt == "" || m.handed(r) })
+	runs = slices.DeleteFunc(runs, func(r Run) bool { return r.CompletedAt == "" || m.coming(r) })
 	if len(runs) == 0 {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (m *Manager) Pending(ctx context.Context, parent string) ([]Run, error) {
 	}); err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r Run) bool { return got[r.key()] })
+	runs = slices.DeleteFunc(runs, func(r Run) bool { return got[r.key()] || !r.Background && got[r.Call] })
 	slices.SortStableFunc(runs, func(a, b Run) int { return strings.Compare(a.CompletedAt, b.CompletedAt) })
 	return runs, nil
 }
@@ -77,19 +77,23 @@ func (m *Manager) Pending(ctx context.Context, parent string) ([]Run, error) {
 func (r Run) key() string { return r.ID + " " + r.CompletedAt }
 
 // hand notes that a result is on its way into the parent's file.
-func (m *Manager) hand(r Run) {
+func (m *Manager) hand(r Run) { m.mark(m.fetched, r.ParentPath, r.key()) }
+
+func (m *Manager) mark(table map[string]map[string]bool, parent, key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fetched[r.ParentPath] == nil {
-		m.fetched[r.ParentPath] = map[string]bool{}
+	if table[parent] == nil {
+		table[parent] = map[string]bool{}
 	}
-	m.fetched[r.ParentPath][r.key()] = true
+	table[parent][key] = true
 }
 
-func (m *Manager) handed(r Run) bool {
+// coming says that a result needs no delivery: it is on its way, a tool call of this
+// process waits for it, or nobody of the parent's asked to be told.
+func (m *Manager) coming(r Run) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.fetched[r.ParentPath][r.key()]
+	return m.fetched[r.ParentPath][r.key()] || !r.Background && (r.Call == "" || m.waited[r.ParentPath][r.ID])
 }
 
 // forget takes back that results of a parent are on their way. It is called when
@@ -98,6 +102,7 @@ func (m *Manager) forget(parent string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.fetched, parent)
+	delete(m.waited, parent)
 }
 
 // Notice is the message that brings a result to a parent. It says that it is a
@@ -109,8 +114,9 @@ func Notice(r Run) session.CustomMessage {
 }
 
 // Delivered are the results that a parent has got: those whose child and time of
-// completion stand in a notice or in the result of a control tool. Every branch
-// counts: what was delivered on a branch that was left is not delivered again.
+// completion stand in a notice or in the result of a control tool, and the calls of
+// control tools that were answered. Every branch counts: what was delivered on a
+// branch that was left is not delivered again.
 func Delivered(v View) (map[string]bool, error) {
 	got := map[string]bool{}
 	for e := range v.Entries() {
@@ -129,7 +135,7 @@ func Delivered(v View) (map[string]bool, error) {
 			details = p.Details
 		case session.MessagePayload:
 			if m, ok := p.Message.(*message.ToolResult); ok && isControl(m.ToolName) {
-				details = m.Details
+				details, got[m.ToolCallID] = m.Details, true
 			}
 		}
 		var d Details

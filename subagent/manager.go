@@ -41,6 +41,7 @@ type Manager struct {
 	runs    map[string]*run            // by the child's id, those that wait or run here
 	lanes   map[string]*lane           // by the root of their tree
 	fetched map[string]map[string]bool // results on their way, by the parent's path, then by id and time
+	waited  map[string]map[string]bool // children that a tool call waits for, by the parent's path, then by id
 	notices map[string]*doors          // by parent's path
 	cache   map[string]cached          // children, by file
 
@@ -76,7 +77,7 @@ type run struct {
 // New makes a manager. Close ends it.
 func New(host Host, o Options) *Manager {
 	m := &Manager{host: host, settings: o.Settings, now: o.Now, changed: o.Changed, runs: map[string]*run{}, lanes: map[string]*lane{},
-		starts: make(chan struct{}, 1), fetched: map[string]map[string]bool{}, notices: map[string]*doors{}, cache: map[string]cached{},
+		starts: make(chan struct{}, 1), fetched: map[string]map[string]bool{}, waited: map[string]map[string]bool{}, notices: map[string]*doors{}, cache: map[string]cached{},
 		listeners: map[string]map[int]func(Run){}}
 	if m.now == nil {
 		m.now = time.Now
@@ -290,6 +291,11 @@ func (m *Manager) cancel(r *run, why string) {
 // Resume goes on with a child that has ended or was interrupted: its policy is the
 // one of its file, and so is its limit of turns.
 func (m *Manager) Resume(ctx context.Context, parent, id, prompt string, background *bool) (Run, error) {
+	return m.resume(ctx, parent, id, prompt, background, "")
+}
+
+// resume is Resume for a tool call that may wait for the result.
+func (m *Manager) resume(ctx context.Context, parent, id, prompt string, background *bool, call string) (Run, error) {
 	set, err := m.settings.Read()
 	switch {
 	case err != nil:
@@ -322,18 +328,30 @@ func (m *Manager) Resume(ctx context.Context, parent, id, prompt string, backgro
 	entry, err := payload(StatusType, struct {
 		Status     Status `json:"status"`
 		Background bool   `json:"runInBackground"`
-	}{Queued, meta.Background})
+		Call       string `json:"parentToolCallId,omitempty"`
+	}{Queued, meta.Background, call})
 	if err == nil {
 		err = child.Record(ctx, entry)
+		failpoint.Here("subagent-resumed")
 	}
 	if err != nil {
 		child.Release()
 		return Run{}, err
 	}
 	r := &run{id: id, path: old.Path, parent: parent, root: t.root, child: child, task: prompt, maxTurns: meta.MaxTurns,
-		output: old.Output, done: make(chan struct{}), meta: meta, status: Queued}
+		output: m.ownOutput(ctx, parent, old), done: make(chan struct{}), meta: meta, status: Queued}
 	m.enqueue(r, t.limits.Concurrent)
 	return m.view(r), nil
+}
+
+// ownOutput is where the earlier answer of a child is kept, to be replaced by the
+// next. A file that names the place of a sibling's answer gets a place of its own.
+func (m *Manager) ownOutput(ctx context.Context, parent string, r Run) string {
+	siblings, err := m.Children(ctx, parent)
+	if err != nil || slices.ContainsFunc(siblings, func(s Run) bool { return s.ID != r.ID && s.Output == r.Output }) {
+		return ""
+	}
+	return r.Output
 }
 
 // Children are all children of a session, in the order in which they were made.

@@ -89,10 +89,13 @@ func statusEntry(s Status) (session.Custom, error) {
 type Run struct {
 	ID   string `json:"sessionId"`
 	Path string `json:"-"`
+	// Background, call and result are those of the last resume, if there was one.
 	Meta
 	Result
-	// Background and description may be those of a later resume.
-	ChatOnly bool `json:"chatOnly"`
+	// Call is the tool call of the parent that waits for the result of this run, if
+	// one does. A parent that died meanwhile never wrote it.
+	Call     string `json:"-"`
+	ChatOnly bool   `json:"chatOnly"`
 	// Delivered tells whether the parent has the result; it is filled in where the
 	// parent was looked at.
 	Delivered bool `json:"delivered"`
@@ -175,6 +178,9 @@ func (r *Run) meta(data json.RawMessage) bool {
 		return false
 	}
 	r.Meta = m.Meta
+	if !r.Background {
+		r.Call = r.ToolCallID
+	}
 	if strings.TrimSpace(r.Profile) == "" {
 		r.Profile = DefaultProfile
 	}
@@ -198,13 +204,16 @@ func (r *Run) status(data json.RawMessage) {
 		Version    int    `json:"version"`
 		Status     Status `json:"status"`
 		Background *bool  `json:"runInBackground"`
+		Call       string `json:"parentToolCallId"`
 	}
 	if json.Unmarshal(data, &s) != nil || s.Version != 1 || !s.Status.Waiting() {
 		return
 	}
 	r.Result = Result{Status: s.Status}
 	if s.Background != nil {
-		r.Background = *s.Background
+		if r.Background, r.Call = *s.Background, s.Call; r.Background {
+			r.Call = ""
+		}
 	}
 }
 

@@ -143,7 +143,7 @@ func (d delegate) Run(ctx context.Context, call *tool.Call) (tool.Result, error)
 	var r Run
 	var err error
 	if a.Resume != "" {
-		r, err = d.m.Resume(ctx, d.parent(), a.Resume, a.Prompt, a.Background)
+		r, err = d.m.resume(ctx, d.parent(), a.Resume, a.Prompt, a.Background, call.ID)
 	} else {
 		r, err = d.m.Start(ctx, d.parent(), Spec{Profile: a.Type, Task: a.Prompt, Description: a.Description, InputFiles: a.InputFiles, Model: a.Model,
 			Thinking: a.Thinking, MaxTurns: a.MaxTurns, Inherit: a.Inherit, Background: a.Background, Isolation: a.Isolation, ToolCallID: call.ID, ByModel: true})
@@ -165,6 +165,7 @@ func (d delegate) attend(ctx context.Context, call *tool.Call, r Run) (tool.Resu
 		call.Report(tool.Text(fmt.Sprintf("%s: %s (%s)", now.Profile, now.Description, now.Status)))
 	})
 	defer stop()
+	d.m.mark(d.m.waited, d.parent(), r.ID)
 	end, err := d.m.Wait(ctx, d.parent(), r.ID)
 	if err != nil {
 		_ = d.m.Cancel(context.WithoutCancel(ctx), d.parent(), r.ID)

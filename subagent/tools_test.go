@@ -3,14 +3,17 @@ package subagent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/tool"
 	"github.com/piweb-go/piweb/policy"
+	"github.com/piweb-go/piweb/session"
 )
 
 // The rows SE1 to SE14 of pi-web's table that concern the tools; delivery is in
@@ -126,6 +129,43 @@ func TestSE8Resume(t *testing.T) {
 	r := w.call(t.Context(), m, AgentTool, map[string]any{"prompt": "two", "description": "d", "resume": first.ID})
 	if !strings.HasSuffix(r.Content.PlainText(), "done: two") || len(w.files) != 1 {
 		t.Errorf("%+v, files %v", r, w.files)
+	}
+}
+
+// TestResumeKeepsAnswersOfSiblings: a file that says that its answer is kept where a
+// sibling's is does not lose that answer when it is resumed; an honest one replaces
+// its own.
+func TestResumeKeepsAnswersOfSiblings(t *testing.T) {
+	w, m := newWorld(t)
+	one, two := w.start(m, Spec{Task: "one"}), w.start(m, Spec{Task: "two"})
+	one, two = w.wait(m, one.ID), w.wait(m, two.ID)
+	resume := func(task string) Run {
+		t.Helper()
+		if _, err := m.Resume(t.Context(), w.parent.Path(), two.ID, task, nil); err != nil {
+			t.Fatal(err)
+		}
+		return w.wait(m, two.ID)
+	}
+	if r := resume("again"); r.Output != two.Output || w.kept[two.Output] != "done: again" {
+		t.Errorf("kept at %q: %v", r.Output, w.kept)
+	}
+	log, err := session.Open(two.Path, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, err := payload(ResultType, Result{Status: Completed, CompletedAt: "2026-01-01T00:01:00.000Z", Output: one.Output})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = log.Commit(forged)
+	for end := time.Now().Add(20 * time.Second); errors.Is(err, session.ErrInUse) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		_, err = log.Commit(forged) // the run lets the file go behind its result
+	}
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if r := resume("forged"); r.Output == one.Output || w.kept[one.Output] != "done: one" || w.kept[r.Output] != "done: forged" {
+		t.Errorf("kept at %q: %v", r.Output, w.kept)
 	}
 }
 
