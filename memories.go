@@ -50,7 +50,8 @@ func (m *memories) open() (*memory.Service, error) {
 		return text
 	}}
 	if set.Upstream != "" {
-		o.Upstream = &memory.UpstreamConfig{URL: set.Upstream, Timeout: time.Duration(set.TimeoutSeconds) * time.Second, Retries: set.Retries}
+		o.Fallback = set.Fallback
+		o.Upstream = &memory.UpstreamConfig{Kind: memory.Kind(set.Kind), URL: set.Upstream, Timeout: time.Duration(set.TimeoutSeconds) * time.Second, Retries: set.Retries}
 		if set.TokenVariable != "" {
 			token, ok := m.h.lookup(set.TokenVariable)
 			if !ok || token == "" {

@@ -27,9 +27,15 @@ type Memory struct {
 	// Tools gives normal sessions the tools remember and recall: setting
 	// memory.tools, default false.
 	Tools bool `json:"tools"`
-	// Upstream is the address of a service with EverOS' API that keeps memories in
-	// place of piweb: setting memory.upstream, default none.
+	// Upstream is the address of a service that keeps memories in place of piweb:
+	// setting memory.upstream, default none.
 	Upstream string `json:"upstream"`
+	// Kind is the API of the service, everos, evermemos or mem0: setting memory.kind,
+	// default everos.
+	Kind string `json:"kind"`
+	// Fallback keeps a copy here, which answers while the service does not: setting
+	// memory.fallback, default false.
+	Fallback bool `json:"fallback"`
 	// TokenVariable is the environment variable with the service's key: setting
 	// memory.tokenVariable.
 	TokenVariable string `json:"tokenVariable"`
@@ -127,6 +133,11 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 	own.PictureBytes = max(0, file.Images.MaxBytes)
 	if s := file.Memory.Senders; s != "" && s != "strict" && s != "open" {
 		return own, &Problem{File: path, Path: "memory.senders", What: `it must be "strict" or "open"`, Hint: settingsHint, Err: ErrValue}
+	}
+	switch file.Memory.Kind {
+	case "", "everos", "evermemos", "mem0":
+	default:
+		return own, &Problem{File: path, Path: "memory.kind", What: `it must be "everos", "evermemos" or "mem0"`, Hint: settingsHint, Err: ErrValue}
 	}
 	own.Memory = file.Memory
 	if e := file.Blobs.Externalize; e != nil {

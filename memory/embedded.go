@@ -235,11 +235,6 @@ func (e *embedded) Flush(ctx context.Context, s Scope, session string) (Reply, e
 	return envelope(map[string]string{"status": status})
 }
 
-// Drop is Engine.Drop.
-func (e *embedded) Drop(ctx context.Context, s Scope, session string) error {
-	return e.db.Write(ctx, func(tx *sql.Tx) error { return dropSession(ctx, tx, s, session) })
-}
-
 func dropSession(ctx context.Context, tx *sql.Tx, s Scope, session string) error {
 	for _, table := range []string{"messages", "memories"} {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE user_id = ? AND app_id = ? AND project_id = ? AND session_id = ?`, s.User, s.App, s.Project, session); err != nil {

@@ -13,8 +13,6 @@ type Engine interface {
 	Flush(ctx context.Context, s Scope, session string) (Reply, error)
 	// Search finds memories of a scope, the best first.
 	Search(ctx context.Context, s Scope, q Query) (Found, error)
-	// Drop forgets all of a session.
-	Drop(ctx context.Context, s Scope, session string) error
 	// Health tells whether the engine can be used.
 	Health(ctx context.Context) error
 }
@@ -73,4 +71,6 @@ type Found struct {
 	Results   []Item `json:"results"`
 	// Method is how it was searched, where that is not what was asked for.
 	Method string `json:"method_used,omitempty"`
+	// Degraded says that the service did not answer, and what is kept here did.
+	Degraded bool `json:"degraded,omitempty"`
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/piweb-go/piweb/internal/sqlite"
 )
 
 // Errors to match with errors.Is.
@@ -17,6 +19,11 @@ var (
 	ErrTooLarge = errors.New("it is larger than allowed")
 	// ErrUnavailable says that the memory service cannot be reached.
 	ErrUnavailable = errors.New("the memory service cannot be reached")
+	// errUnasked says, with ErrUnavailable, that the service did not hear of it.
+	errUnasked = errors.New("it was not asked")
+	// ErrLocked says that another program has kept the database locked for too long.
+	// Nothing was changed.
+	ErrLocked = sqlite.ErrLocked
 	// ErrUpstream says that only the embedded engine can do what was asked.
 	ErrUpstream = errors.New("memories are kept by a service that offers no such thing")
 )

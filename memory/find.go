@@ -150,5 +150,9 @@ func (f Found) UpstreamShape() ([]byte, error) {
 			}
 		}
 	}
-	return json.Marshal(map[string]any{"request_id": f.RequestID, "data": data})
+	answer := map[string]any{"request_id": f.RequestID, "data": data}
+	if f.Degraded {
+		answer["degraded"] = true
+	}
+	return json.Marshal(answer)
 }

@@ -83,7 +83,11 @@ func (s *Service) rememberUpstream(ctx context.Context, scope Scope, n Note, tex
 	if err != nil {
 		return "", err
 	}
-	reply, err := s.engine.Add(ctx, Added{Scope: scope, Session: n.Session, Body: body})
+	b, scope, err := readAdd(scope.User, body, true, nil)
+	if err != nil {
+		return "", err
+	}
+	reply, err := s.engine.Add(ctx, Added{scope, n.Session, body, b})
 	if err != nil {
 		return "", err
 	}
@@ -218,8 +222,12 @@ func (s *Service) PurgeSession(ctx context.Context, scope Scope, session string)
 		if err := dropSession(ctx, tx, scope, session); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM memory_sessions WHERE app_id = ? AND project_id = ? AND session_id = ? AND user_id = ?`, scope.App, scope.Project, session, scope.User)
-		return err
+		for _, table := range []string{"memory_sessions", "memory_waiting"} {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE app_id = ? AND project_id = ? AND session_id = ? AND user_id = ?`, scope.App, scope.Project, session, scope.User); err != nil {
+				return err
+			}
+		}
+		return nil
 	}, `user_id = ? AND app_id = ? AND project_id = ? AND session_id = ?`, scope.User, scope.App, scope.Project, session)
 }
 
@@ -230,7 +238,7 @@ func (s *Service) PurgeUser(ctx context.Context, user string) error {
 		return err
 	}
 	err = s.purge(ctx, func(tx *sql.Tx) error {
-		for _, table := range []string{"messages", "memories", "memory_sessions", "user_resources"} {
+		for _, table := range []string{"messages", "memories", "memory_sessions", "memory_waiting", "user_resources"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE user_id = ?`, user); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -157,4 +158,17 @@ func read(t testing.TB, uri string, s *Service) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// zeros is a reader of so many bytes.
+type zeros int
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if *z == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), int(*z))
+	clear(p[:n])
+	*z -= zeros(n)
+	return n, nil
 }

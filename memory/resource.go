@@ -265,7 +265,7 @@ func (s *Service) DeleteResource(ctx context.Context, user, id string) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE memory_attachments SET deleted_at = ? WHERE resource_id = ? AND user_id = ? AND deleted_at IS NULL`, now, id, user); err != nil {
 			return err
 		}
-		if s.local == nil {
+		if s.local == nil && !s.o.Fallback {
 			return nil
 		}
 		return dropSession(ctx, tx, r.scope(), resourceSession(user, id))

@@ -88,4 +88,13 @@ CREATE TABLE notes (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
 DROP INDEX memory_attachments_uri;
 CREATE UNIQUE INDEX memory_attachments_uri ON memory_attachments (user_id, session_id, internal_uri, app_id, project_id);
 `),
+	// What a service is to be told once it is back; a body that is NULL is a flush.
+	sqlite.Script(`
+CREATE TABLE memory_waiting (
+	n INTEGER PRIMARY KEY AUTOINCREMENT,
+	user_id TEXT NOT NULL, app_id TEXT NOT NULL, project_id TEXT NOT NULL, session_id TEXT NOT NULL,
+	body BLOB NULL
+);
+CREATE INDEX memory_waiting_session ON memory_waiting (user_id, session_id);
+`),
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/failpoint"
 	"github.com/piweb-go/piweb/internal/sqlite"
 )
 
@@ -17,6 +18,9 @@ type Options struct {
 	Dir string
 	// Upstream keeps the memories in a service; nil for the embedded engine.
 	Upstream *UpstreamConfig
+	// Fallback keeps a copy here of what a service keeps, which answers while the
+	// service does not; what was added meanwhile reaches it later.
+	Fallback bool
 	// OpenSenders lets a message of the role user have any sender, for groups.
 	OpenSenders bool
 	// Aliases are senders that are the user as well.
@@ -31,6 +35,9 @@ type Options struct {
 	Now  func() time.Time // nil for time.Now
 	Log  *slog.Logger     // nil for none
 
+	// patience is how long a statement waits for another program; 0 for sqlite's own.
+	// Tests only.
+	patience time.Duration
 	// fail, if not nil, is asked in front of each step of an add. Tests only.
 	fail func(step string) error
 }
@@ -70,16 +77,23 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{o: o}
 	local := &embedded{now: o.Now, redact: o.Redact}
 	if o.Upstream != nil {
-		if s.engine, err = NewUpstream(*o.Upstream); err != nil {
+		cfg := *o.Upstream
+		if cfg.Now == nil {
+			cfg.Now = o.Now
+		}
+		if s.engine, err = NewUpstream(cfg); err != nil {
 			return nil, err
 		}
 	}
-	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, "memory.db"), migrations); err != nil {
+	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, "memory.db"), migrations, sqlite.Patience(o.patience)); err != nil {
 		return nil, err
 	}
 	local.db = s.db
-	if s.engine == nil {
+	switch {
+	case s.engine == nil:
 		s.engine, s.local = local, local
+	case o.Fallback:
+		s.engine = &composite{up: s.engine, local: local, db: s.db.Read(), write: s.db.Write, log: o.Log}
 	}
 	if err := errors.Join(local.reindex(ctx, false), s.backfill(ctx), s.sweep(ctx)); err != nil {
 		s.db.Close()
@@ -113,8 +127,9 @@ func (s *Service) Rebuild(ctx context.Context) error {
 	return s.local.reindex(ctx, true)
 }
 
-// step lets a test fail here.
+// step lets a test fail here, and kill the program.
 func (s *Service) step(name string) error {
+	failpoint.Here("memory-" + name)
 	if s.o.fail == nil {
 		return nil
 	}

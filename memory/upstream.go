@@ -10,36 +10,72 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
-// UpstreamConfig says how a memory service with EverOS' API is reached.
+// Kind says which API a memory service has.
+type Kind string
+
+// The kinds of services.
+const (
+	KindEverOS    Kind = "everos"    // EverOS, version 2; the default
+	KindEverMemOS Kind = "evermemos" // the generation before it
+	KindMem0      Kind = "mem0"      // the platform of mem0, version 3
+)
+
+// Kinds are all of them.
+var Kinds = []Kind{KindEverOS, KindEverMemOS, KindMem0}
+
+// UpstreamConfig says how a memory service is reached.
 type UpstreamConfig struct {
+	Kind    Kind          // "" for KindEverOS
 	URL     string        // such as http://127.0.0.1:8000; the API's prefix is added
-	Token   string        // sent as bearer; "" for none
+	Token   string        // the service's key; "" for none
 	Timeout time.Duration // for one try; 0 for 30 s
 	Retries int           // after the first try; 0 for 2, negative for none
 	Backoff time.Duration // before the first of them, doubled each time; 0 for 200 ms
+	// BreakAfter failures in a row nobody asks for the time of Rest; 0 for 5, negative
+	// for never.
+	BreakAfter int
+	Rest       time.Duration // 0 for 30 s
+	Now        func() time.Time
 }
 
 // maxUpstream is how much of an answer is read, in bytes.
 const maxUpstream = 32 << 20
 
-// Upstream is an engine behind EverOS' HTTP API, version 2. A try is repeated only
-// where nothing can have happened: nobody answered the call, or the service says
-// that a part of it is away for the moment.
-type Upstream struct {
-	cfg    UpstreamConfig
-	base   string
-	client *http.Client
+// NewUpstream makes the engine behind a service's HTTP API. It asks nothing yet.
+func NewUpstream(cfg UpstreamConfig) (Engine, error) {
+	c, err := newCaller(cfg)
+	if err != nil {
+		return nil, err
+	}
+	switch cfg.Kind {
+	case "", KindEverOS:
+		return newEverOS(c), nil
+	case KindEverMemOS:
+		return newEverMemOS(c), nil
+	case KindMem0:
+		return newMem0(c), nil
+	}
+	return nil, fmt.Errorf("there is no kind of memory service called %q; there are %v", cfg.Kind, Kinds)
 }
 
-// NewUpstream makes the engine. It asks nothing yet.
-func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
+// caller asks a service. A try is repeated only where nothing can have happened: nobody
+// answered the call, or the service says that a part of it is away for the moment.
+type caller struct {
+	cfg     UpstreamConfig
+	base    string // without a slash at its end
+	scheme  string // of the key
+	client  *http.Client
+	breaker breaker
+}
+
+func newCaller(cfg UpstreamConfig) (*caller, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		return nil, errors.New("the memory service's address must be like http://host:port, without a user or a query")
@@ -50,155 +86,91 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 	if cfg.Backoff <= 0 {
 		cfg.Backoff = 200 * time.Millisecond
 	}
-	switch {
-	case cfg.Retries == 0:
-		cfg.Retries = 2
-	case cfg.Retries < 0:
-		cfg.Retries = 0
+	if cfg.Rest <= 0 {
+		cfg.Rest = 30 * time.Second
 	}
-	base := strings.TrimRight(u.String(), "/")
-	if !strings.HasSuffix(base, "/api/v1") && !strings.HasSuffix(base, "/api/v2") {
-		base += "/api/v2"
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
+	cfg.Retries = orDefault(cfg.Retries, 2)
+	cfg.BreakAfter = orDefault(cfg.BreakAfter, 5)
 	dialer := &net.Dialer{Timeout: min(cfg.Timeout, 10*time.Second)}
-	return &Upstream{cfg, base, &http.Client{
-		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ResponseHeaderTimeout: cfg.Timeout},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &caller{cfg: cfg, base: strings.TrimRight(u.String(), "/"), scheme: "Bearer",
+		breaker: breaker{after: cfg.BreakAfter, rest: cfg.Rest, now: cfg.Now},
+		client: &http.Client{
+			Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ResponseHeaderTimeout: cfg.Timeout},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}}, nil
 }
 
-// Add is Engine.Add.
-func (u *Upstream) Add(ctx context.Context, a Added) (Reply, error) {
-	return u.post(ctx, "/memory/add", a.Body)
+// orDefault is a number of which 0 stands for a default, and what is negative for none.
+func orDefault(n, normal int) int {
+	if n == 0 {
+		return normal
+	}
+	return max(n, 0)
 }
 
-// Flush is Engine.Flush.
-func (u *Upstream) Flush(ctx context.Context, s Scope, session string) (Reply, error) {
-	body, err := json.Marshal(map[string]string{"session_id": session, "app_id": s.App, "project_id": s.Project})
+// prefixed puts the API's prefix behind the address, where none of those is there.
+func (c *caller) prefixed(prefix string, known ...string) string {
+	if slices.ContainsFunc(known, func(k string) bool { return strings.HasSuffix(c.base, k) }) {
+		return c.base
+	}
+	return c.base + prefix
+}
+
+// post sends JSON to an address.
+func (c *caller) post(ctx context.Context, address string, body []byte) (Reply, error) {
+	return c.call(ctx, http.MethodPost, address, body)
+}
+
+// postOf is post of a value.
+func (c *caller) postOf(ctx context.Context, address string, value any) (Reply, error) {
+	body, err := json.Marshal(value)
 	if err != nil {
 		return Reply{}, err
 	}
-	return u.post(ctx, "/memory/flush", body)
+	return c.post(ctx, address, body)
 }
 
-// Drop is Engine.Drop: the service offers no such thing.
-func (u *Upstream) Drop(context.Context, Scope, string) error { return ErrUpstream }
-
-// Health is Engine.Health.
-func (u *Upstream) Health(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
-	defer cancel()
-	root := strings.TrimSuffix(strings.TrimSuffix(u.base, "/api/v1"), "/api/v2")
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, root+"/health", nil)
+// call asks, and again where nothing can have happened.
+func (c *caller) call(ctx context.Context, method, address string, body []byte) (Reply, error) {
+	if err := c.breaker.begin(); err != nil {
+		return Reply{}, err
+	}
+	reply, err := c.tries(ctx, method, address, body)
+	switch {
+	case ctx.Err() != nil:
+		c.breaker.end(takenBack)
+	case err != nil || gone(reply):
+		c.breaker.end(away)
+	default:
+		c.breaker.end(answered)
+	}
 	if err != nil {
-		return err
+		err = unreachable(err)
 	}
-	resp, err := u.client.Do(r)
-	if err != nil {
-		return u.away(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%w: it says that it is not well (status %d)", ErrUnavailable, resp.StatusCode)
-	}
-	return nil
+	return reply, err
 }
 
-// Search is Engine.Search.
-func (u *Upstream) Search(ctx context.Context, s Scope, q Query) (Found, error) {
-	body, err := sjson.SetBytes(bytes.Clone(q.Body), "user_id", s.User)
-	if err != nil {
-		return Found{}, err
+// gone tells whether an answer says that the service, or a part of it, is not there.
+func gone(r Reply) bool {
+	switch r.Status {
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	case http.StatusServiceUnavailable:
+		return gjson.GetBytes(r.Body, "error.code").String() != "CAPABILITY_UNAVAILABLE"
 	}
-	reply, err := u.post(ctx, "/memory/search", body)
-	if err != nil {
-		return Found{}, err
-	}
-	if !reply.OK() {
-		return Found{}, refused(reply)
-	}
-	if !gjson.ValidBytes(reply.Body) || !gjson.GetBytes(reply.Body, "data").IsObject() {
-		return Found{}, &Error{http.StatusBadGateway, "BAD_UPSTREAM", "The memory service gave an answer that is none of its documented ones.", ErrUnavailable}
-	}
-	found := Found{RequestID: gjson.GetBytes(reply.Body, "request_id").String(), Results: []Item{}}
-	data := gjson.GetBytes(reply.Body, "data")
-	for _, a := range arrays {
-		for _, it := range data.Get(a.name).Array() {
-			if it.IsObject() {
-				found.Results = append(found.Results, itemOf(a.kind, it, s))
-			}
-		}
-	}
-	return found, nil
+	return false
 }
 
-// itemOf is an item of the service as a result. What it does not say of its scope is
-// that of the question.
-func itemOf(kind string, it gjson.Result, s Scope) Item {
-	item := Item{ID: it.Get("id").String(), Type: kind, Timestamp: it.Get("timestamp").String(), Raw: json.RawMessage(it.Raw), Attachments: []File{}, app: s.App, project: s.Project}
-	if v := it.Get("session_id"); v.Type == gjson.String {
-		id := v.String()
-		item.SessionID = &id
-	}
-	if v := it.Get("score"); v.Type == gjson.Number {
-		n := v.Float()
-		item.Score = &n
-	}
-	if v := it.Get("app_id"); v.Type == gjson.String {
-		item.app = v.String()
-	}
-	if v := it.Get("project_id"); v.Type == gjson.String {
-		item.project = v.String()
-	}
-	for _, key := range []string{"episode", "text", "summary", "task_intent", "description", "content"} {
-		if v := it.Get(key); v.Type == gjson.String && v.String() != "" {
-			item.Text = v.String()
-			break
-		}
-	}
-	if parts := it.Get("content"); item.Text == "" && parts.IsArray() {
-		var texts []string
-		for _, p := range parts.Get("#.text").Array() {
-			texts = append(texts, p.String())
-		}
-		item.Text = strings.Join(texts, "\n")
-	}
-	if item.Text == "" {
-		if v := it.Get("profile_data"); v.IsObject() {
-			item.Text = v.Raw
-		}
-	}
-	return item
-}
-
-// refused is an answer of the service that says no, in its own words.
-func refused(r Reply) error {
-	code, text := gjson.GetBytes(r.Body, "error.code").String(), gjson.GetBytes(r.Body, "error.message").String()
-	if code == "" {
-		code = "UPSTREAM"
-	}
-	if text == "" {
-		text = fmt.Sprintf("The memory service refused (status %d).", r.Status)
-	}
-	status := r.Status
-	if status < 400 || status == http.StatusUnauthorized || status == http.StatusForbidden {
-		status = http.StatusBadGateway // the service refuses us, and not who asks
-	}
-	return &Error{status, code, cut(text, 2000), nil}
-}
-
-// post asks once, and again where nothing can have happened.
-func (u *Upstream) post(ctx context.Context, path string, body []byte) (Reply, error) {
-	wait := u.cfg.Backoff
+func (c *caller) tries(ctx context.Context, method, address string, body []byte) (Reply, error) {
+	wait := c.cfg.Backoff
 	for try := 0; ; try++ {
-		reply, err := u.once(ctx, path, body)
-		var dial *net.OpError
-		again := err != nil && errors.As(err, &dial) && dial.Op == "dial" ||
+		reply, err := c.once(ctx, method, address, body)
+		again := err != nil && unasked(err) ||
 			err == nil && reply.Status == http.StatusServiceUnavailable && gjson.GetBytes(reply.Body, "error.code").String() == "EXTERNAL_SERVICE_UNAVAILABLE"
-		if !again || try >= u.cfg.Retries || ctx.Err() != nil {
-			if err != nil {
-				err = u.away(err)
-			}
+		if !again || try >= c.cfg.Retries || ctx.Err() != nil {
 			return reply, err
 		}
 		select {
@@ -210,19 +182,27 @@ func (u *Upstream) post(ctx context.Context, path string, body []byte) (Reply, e
 	}
 }
 
-func (u *Upstream) once(ctx context.Context, path string, body []byte) (Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+// unasked tells whether an error says that nobody heard the question.
+func unasked(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
+func (c *caller) once(ctx context.Context, method, address string, body []byte) (Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.base+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return Reply{}, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	if u.cfg.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+u.cfg.Token)
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := u.client.Do(r)
+	r.Header.Set("Accept", "application/json")
+	if c.cfg.Token != "" {
+		r.Header.Set("Authorization", c.scheme+" "+c.cfg.Token)
+	}
+	resp, err := c.client.Do(r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -237,15 +217,91 @@ func (u *Upstream) once(ctx context.Context, path string, body []byte) (Reply, e
 	return Reply{resp.StatusCode, data}, nil
 }
 
-// away says that the service did not answer. Neither its address nor the key is told
-// to clients.
-func (u *Upstream) away(err error) error {
+// well asks an address that answers 200 as long as the service is well. It asks even
+// while the others rest.
+func (c *caller) well(ctx context.Context, address string) error {
+	reply, err := c.once(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return unreachable(err)
+	}
+	if reply.Status != http.StatusOK {
+		return fmt.Errorf("%w: it says that it is not well (status %d)", ErrUnavailable, reply.Status)
+	}
+	return nil
+}
+
+// unreachable says that the service did not answer. Neither its address nor the key is
+// told to clients.
+func unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	var timeout interface{ Timeout() bool }
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	if errors.As(err, &timeout) && timeout.Timeout() && !unasked(err) {
 		return &Error{http.StatusGatewayTimeout, "TIMEOUT", "The memory service took too long to answer. Nothing is known to be kept.", errors.Join(ErrUnavailable, err)}
 	}
-	return &Error{http.StatusBadGateway, "UPSTREAM_UNAVAILABLE", "The memory service cannot be reached. See whether it runs, and its address in piweb.json.", errors.Join(ErrUnavailable, err)}
+	cause := errors.Join(ErrUnavailable, err)
+	if unasked(err) {
+		cause = errors.Join(cause, errUnasked)
+	}
+	return &Error{http.StatusBadGateway, "UPSTREAM_UNAVAILABLE", "The memory service cannot be reached. See whether it runs, and its address in piweb.json.", cause}
+}
+
+// refused is an answer of the service that says no, in its own words.
+func refused(r Reply) error {
+	code, text := gjson.GetBytes(r.Body, "error.code").String(), ""
+	for _, at := range []string{"error.message", "message", "detail", "error"} {
+		if v := gjson.GetBytes(r.Body, at); v.Type == gjson.String && v.String() != "" {
+			text = v.String()
+			break
+		}
+	}
+	if code == "" {
+		code = "UPSTREAM"
+	}
+	if text == "" {
+		text = fmt.Sprintf("The memory service refused (status %d).", r.Status)
+	}
+	status := r.Status
+	if status < 400 || status == http.StatusUnauthorized || status == http.StatusForbidden {
+		status = http.StatusBadGateway // the service refuses us, and not who asks
+	}
+	var cause error
+	if gone(r) {
+		cause = ErrUnavailable
+	}
+	return &Error{status, code, cut(text, 2000), cause}
+}
+
+// undocumented is an answer that is none of those that the service says it gives.
+func undocumented() error {
+	return &Error{http.StatusBadGateway, "BAD_UPSTREAM", "The memory service gave an answer that is none of its documented ones.", ErrUnavailable}
+}
+
+// firstText is the first of some members of an item that is a text.
+func firstText(it gjson.Result, members ...string) string {
+	for _, m := range members {
+		if v := it.Get(m); v.Type == gjson.String && v.String() != "" {
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// number is a member of an item that may be missing.
+func number(it gjson.Result, member string) *float64 {
+	v := it.Get(member)
+	if v.Type != gjson.Number {
+		return nil
+	}
+	n := v.Float()
+	return &n
+}
+
+// orNil is a session of an item that may have none.
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }

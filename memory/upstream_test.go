@@ -17,10 +17,25 @@ import (
 // service is a stand-in for EverOS: it notes what it is asked and answers as it is
 // told.
 type service struct {
-	mu     sync.Mutex
-	bodies map[string][]string
-	answer func(path string, n int, w http.ResponseWriter)
-	url    string
+	mu      sync.Mutex
+	bodies  map[string][]string
+	queries []string
+	paths   []string
+	headers http.Header
+	answer  func(path string, n int, w http.ResponseWriter)
+	url     string
+}
+
+func (v *service) header(name string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.headers.Get(name)
+}
+
+func (v *service) last() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.paths[len(v.paths)-1]
 }
 
 func (v *service) asked(path string) []string {
@@ -35,9 +50,11 @@ func startService(t *testing.T, answer func(path string, n int, w http.ResponseW
 		body, _ := io.ReadAll(r.Body)
 		v.mu.Lock()
 		v.bodies[r.URL.Path] = append(v.bodies[r.URL.Path], string(body))
+		v.queries, v.paths, v.headers = append(v.queries, r.URL.RawQuery), append(v.paths, r.URL.Path), r.Header
 		n := len(v.bodies[r.URL.Path])
+		answer := v.answer
 		v.mu.Unlock()
-		v.answer(r.URL.Path, n, w)
+		answer(r.URL.Path, n, w)
 	}))
 	t.Cleanup(h.Close)
 	v.url = h.URL

@@ -51,6 +51,8 @@ func memoryProblem(err error) error {
 	switch {
 	case errors.As(err, &e):
 		return &problem{status: e.Status, code: e.Code, text: e.Text, cause: err}
+	case errors.Is(err, memory.ErrLocked):
+		return &problem{status: http.StatusServiceUnavailable, code: "LOCKED", text: "Another program keeps the memories locked. Nothing was changed; try again in a moment.", cause: err}
 	case errors.Is(err, memory.ErrUpstream):
 		return &problem{status: http.StatusNotImplemented, code: "CAPABILITY_UNAVAILABLE", text: "Memories are kept by another service, which can be searched and cannot be listed or changed from here.", cause: err}
 	}

@@ -79,7 +79,7 @@ var rooms = []room{
 	{"data", "blob/blobtest", "the suite that every store passes", []string{"blob"}, nil},
 	{"data", "media", "pictures: admit, bound, describe, place in a request", []string{"message"}, []string{mimetype, ximage}},
 	{"data", "resource", "context files, skills, templates, profiles on disk", []string{"toolselect", "internal/confine", "internal/frontmatter", "internal/ignore"}, []string{xtext, doublestar}},
-	{"data", "memory", "what was said and shown, found again with its files", []string{"internal/durable", "internal/sqlite"}, []string{gjson, sjson, xtext}},
+	{"data", "memory", "what was said and shown, found again with its files", []string{"internal/durable", "internal/failpoint", "internal/sqlite"}, []string{gjson, sjson, xtext}},
 	{"data", "gc", "mark what sessions name, sweep what nothing names", []string{"session", "artifact", "attachment", "blob", "internal/durable"}, nil},
 
 	{"rule", "chatonly", "Chat Only: what is off, and the exact prompt", []string{"resource"}, nil},

@@ -14,7 +14,8 @@ import (
 	"modernc.org/sqlite" // also registers the driver
 )
 
-// busyTime is how long one statement waits for another process.
+// busyTime is how long one statement waits for another process, where [Patience] says
+// nothing else.
 const busyTime = 5 * time.Second
 
 // writeTries is how often a whole write is tried while the database is locked.
@@ -32,6 +33,23 @@ const (
 // ErrNewer says that a database was written by a newer version of the program.
 var ErrNewer = errors.New("the database was made by a newer version of piweb")
 
+// ErrLocked says that another program has kept the database locked for too long. What
+// was to be written was not.
+var ErrLocked = errors.New("another program keeps the database locked")
+
+// Option changes how a database is opened.
+type Option func(*DB)
+
+// Patience is how long one statement waits for another process; a write is tried a few
+// times. 0 leaves it as it is.
+func Patience(d time.Duration) Option {
+	return func(db *DB) {
+		if d > 0 {
+			db.patience = d
+		}
+	}
+}
+
 // Migration brings a database from one version to the next. It runs in a
 // transaction, together with the step of the version.
 type Migration func(ctx context.Context, tx *sql.Tx) error
@@ -48,12 +66,13 @@ func Script(statements string) Migration {
 type DB struct {
 	read, write *sql.DB
 	path        string
+	patience    time.Duration
 }
 
 // Open opens the database at path, makes it where there is none (readable by its
 // owner only), and runs the migrations that it has not had. The version is kept in
 // user_version. Two processes may open one file at once.
-func Open(ctx context.Context, path string, steps []Migration) (*DB, error) {
+func Open(ctx context.Context, path string, steps []Migration, options ...Option) (*DB, error) {
 	fail := func(err error) (*DB, error) { return nil, fmt.Errorf("open database %s: %w", path, err) }
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -68,12 +87,15 @@ func Open(ctx context.Context, path string, steps []Migration) (*DB, error) {
 		return fail(err)
 	}
 	f.Close()
-	db := &DB{path: path}
-	if db.write, err = sql.Open("sqlite", source(path, true)); err != nil {
+	db := &DB{path: path, patience: busyTime}
+	for _, o := range options {
+		o(db)
+	}
+	if db.write, err = sql.Open("sqlite", db.source(true)); err != nil {
 		return fail(err)
 	}
 	db.write.SetMaxOpenConns(1)
-	if db.read, err = sql.Open("sqlite", source(path, false)); err != nil {
+	if db.read, err = sql.Open("sqlite", db.source(false)); err != nil {
 		db.write.Close()
 		return fail(err)
 	}
@@ -86,13 +108,13 @@ func Open(ctx context.Context, path string, steps []Migration) (*DB, error) {
 }
 
 // source is the path as the driver takes it. A path may have any sign in it.
-func source(path string, write bool) string {
-	slashed := filepath.ToSlash(path)
+func (db *DB) source(write bool) string {
+	slashed := filepath.ToSlash(db.path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a drive letter
 	}
 	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()), "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)",
+		fmt.Sprintf("busy_timeout(%d)", db.patience.Milliseconds()), "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)",
 	}}
 	if write {
 		q.Set("_txlock", "immediate")
@@ -140,7 +162,7 @@ func (db *DB) Write(ctx context.Context, do func(tx *sql.Tx) error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("another program keeps the database locked: %w", err)
+	return fmt.Errorf("%w: close the other program, or try again in a moment (%w)", ErrLocked, err)
 }
 
 func (db *DB) once(ctx context.Context, do func(tx *sql.Tx) error) error {
@@ -164,7 +186,7 @@ func Busy(err error) bool {
 // Check looks whether the database is whole. It looks with fresh eyes: a connection
 // that has seen an index before it was rebuilt takes the new one for damaged.
 func (db *DB) Check(ctx context.Context) error {
-	fresh, err := sql.Open("sqlite", source(db.path, false))
+	fresh, err := sql.Open("sqlite", db.source(false))
 	if err != nil {
 		return err
 	}
