@@ -134,6 +134,7 @@ func (s *Server) addRoutes() {
 	rt.add("DELETE", "sessions/:id", s.stopSession)
 	rt.add("GET", "sessions/:id/stream", s.streamSession)
 	rt.add("GET", "sessions/:id/messages", s.getMessages)
+	rt.add("GET", "sessions/:id/transcript", s.getTranscript)
 	rt.add("POST", "sessions/:id/messages", s.sendMessage)
 	rt.add("POST", "sessions/:id/abort", s.abortSession)
 	rt.add("POST", "sessions/:id/steer", s.steer)

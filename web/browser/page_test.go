@@ -604,18 +604,9 @@ func longTranscript(t *testing.T, browser context.Context) {
 	if n := rows(); n < 20 {
 		t.Errorf("only %d rows are in the page", n)
 	}
-	clicks := 0
-	for ; b.count(".more", "Show earlier messages") > 0 && clicks < 40; clicks++ {
-		first := get[string](b, "document.querySelector('.rowbox').dataset.key")
-		b.click(".more", "Show earlier messages")
-		b.until("earlier rows came", "document.querySelector('.rowbox').dataset.key !== "+quote(first))
-		rows()
-	}
+	b.scrollTo("0")
 	b.see(".rowbox", "Question 1 of many.")
-	if n := b.count(".more", "Show later messages"); n != 1 {
-		t.Error("there is no way to later messages")
-	}
-	t.Logf("%d clicks to the first of 1000 messages", clicks)
+	rows()
 	b.click(".pill", "Jump to newest")
 	b.see(".rowbox", "Answer 1000.")
 	b.until("the end is in view", "((e) => e.scrollHeight - e.scrollTop - e.clientHeight < 5)(document.querySelector('.transcript'))")

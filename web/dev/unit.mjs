@@ -10,6 +10,8 @@ import { withMoments, words } from "../page/moments.js";
 import { crossing, presetOf } from "../page/policywords.js";
 import { Parser } from "../page/sse.js";
 import { apply, newTurn, withoutTurn } from "../page/turn.js";
+import { Heights, mostRows, range } from "../page/window.js";
+import { hashOf, placeOfHash } from "../page/place.js";
 
 test("frames are the same wherever the text is cut", () => {
   const text = 'event: a\nid: 7\ndata: {"x":1}\n\n: keep-alive\n\nid: 8\r\ndata: one\r\ndata:two\r\n\r\ndata\n\n';
@@ -152,4 +154,56 @@ test("the moments of a policy stand where they stand in the file", () => {
     "Tools from here on: read and ls", "From here on the settings decide about tools",
   ]);
   assert.equal(withMoments(rows, messages, []), rows);
+});
+
+test("heights: a place is found by its row and a row by its place, whatever changes", () => {
+  const rows = Array.from({ length: 1000 }, (_, i) => ({ kind: "note", key: `k${i}`, title: "", text: "" }));
+  const h = new Heights();
+  h.lay(rows);
+  const sizes = rows.map((r) => h.guess(r));
+  const starts = () => sizes.reduce((all, s) => [...all, all.at(-1) + s], [0]);
+  const agrees = () => {
+    const want = starts();
+    assert.equal(h.total, want.at(-1));
+    for (let i = 0; i < h.rows.length; i += 37) {
+      assert.equal(h.start(i), want[i]);
+      assert.equal(h.at(want[i]), i);
+      assert.equal(h.at(want[i + 1] - 0.5), i);
+    }
+  };
+  agrees();
+  for (const [i, px] of [[500, 10], [3, 900], [999, 1], [500, 77]]) {
+    h.set(i, px);
+    sizes[i] = px;
+    h.lay(h.rows);
+    agrees();
+  }
+  const more = [{ kind: "note", key: "first", title: "", text: "" }, ...rows.slice(0, 400), { ...rows[400] }, ...rows.slice(401, 700)];
+  h.lay(more); // rows came before, one is another object, some are gone
+  sizes.splice(700);
+  sizes.unshift(h.guess(more[0]));
+  agrees();
+  assert.equal(h.at(-5), 0);
+  assert.equal(h.at(1e9), more.length - 1);
+});
+
+test("the window holds what is seen, no more rows than may be, and as much around as asked", () => {
+  const rows = Array.from({ length: 5000 }, (_, i) => ({ kind: "moment", key: `k${i}`, moments: [] }));
+  const h = new Heights();
+  h.lay(rows);
+  for (const top of [-100, 0, 1, 777, 5000 * 34 - 900, 5000 * 34]) {
+    for (const beyond of [0, 100, 1400]) {
+      const r = range(h, top, top + 900, beyond);
+      assert.ok(r.to - r.from <= mostRows && r.to > r.from);
+      assert.ok(h.start(r.from) <= Math.max(0, top) && (h.start(r.to) >= top + 900 || r.to === rows.length), `${top} ${beyond}`);
+    }
+  }
+  assert.deepEqual(range(h, 1e6, 1e6 + 900, 0).to, 5000);
+  h.lay([]);
+  assert.deepEqual(range(h, 0, 900, 0), { from: 0, to: 0 });
+});
+
+test("an address names a session and a place in it", () => {
+  for (const [id, entry] of [["a", ""], ["a/b c", "x/y"], ["漢字~1", "00000001"]]) assert.deepEqual(placeOfHash(hashOf(id, entry)), { id, entry });
+  for (const bad of ["", "#", "#/s/", "#/s/%", "#/t/x", "#/s/a/%E0"]) assert.equal(placeOfHash(bad).id, "");
 });

@@ -1,6 +1,6 @@
 // Messages of a session file, as rows of the transcript.
 
-import { named, t } from "./i18n.js";
+import { named, t, watchLanguage } from "./i18n.js";
 
 /** @import {Row, AssistantRow, Part, ToolPart, Picture, AttachedFile} from "./types.js" */
 
@@ -84,62 +84,93 @@ function noteTitle(m) {
 }
 
 /**
+ * Rows by the message that they show, with the results that they were made with:
+ * a long history is not made anew for one more message.
+ * @type {WeakMap<object, {row: Row | null, results: any[]}>}
+ */
+let made = new WeakMap();
+watchLanguage(() => (made = new WeakMap())); // titles of rows are words
+
+/**
  * @param {any[]} messages in their order, each with its entryId
  * @returns {Row[]}
  */
 export function toRows(messages) {
+  /** @type {{m: any, key: string, results: any[]}[]} */
+  const shows = [];
+  /** Where the result of a call goes. @type {Map<string, {results: any[], n: number}>} */
+  const calls = new Map();
+  const keys = new Set();
+  messages.forEach((m, i) => {
+    if (!m || typeof m !== "object" || m.role === "system") return;
+    if (m.role === "toolResult") {
+      const call = calls.get(String(m.toolCallId));
+      if (call) {
+        call.results[call.n] = m;
+        return;
+      }
+    }
+    let key = String(m.entryId ?? `m${i}`);
+    if (keys.has(key)) key += `~${i}`; // an id that a file has twice
+    keys.add(key);
+    /** @type {any[]} */
+    const results = [];
+    if (m.role === "assistant") {
+      for (const b of blocks(m.content)) {
+        if (b.type !== "toolCall") continue;
+        calls.set(String(b.id), { results, n: results.length });
+        results.push(null);
+      }
+    }
+    shows.push({ m, key, results });
+  });
   /** @type {Row[]} */
   const rows = [];
-  /** @type {Map<string, ToolPart>} */
-  const calls = new Map();
-  messages.forEach((m, i) => {
-    if (!m || typeof m !== "object") return;
-    const key = String(m.entryId ?? `m${i}`);
-    const time = typeof m.timestamp === "number" ? m.timestamp : undefined;
-    switch (m.role) {
-      case "user":
-        rows.push({ kind: "user", key, text: textOf(m.content), images: picturesOf(m.content), files: filesOf(m.content), time });
-        break;
-      case "assistant":
-        rows.push(assistant(m, key, time, calls));
-        break;
-      case "toolResult": {
-        const part = calls.get(String(m.toolCallId));
-        if (part) finish(part, m);
-        else rows.push({ kind: "note", key, title: t("note.orphan", { tool: m.toolName ?? t("note.aTool") }), text: textOf(m.content), plain: true, time });
-        break;
-      }
-      case "bashExecution":
-        rows.push(shell(m, key, time));
-        break;
-      case "compactionSummary":
-        rows.push({ kind: "note", key, title: t("note.compacted"), text: String(m.summary ?? ""), time });
-        break;
-      case "branchSummary":
-        rows.push({ kind: "note", key, title: t("note.branch"), text: String(m.summary ?? ""), time });
-        break;
-      case "custom":
-        if (m.display !== false) rows.push({ kind: "note", key, title: noteTitle(m), text: textOf(m.content), time });
-        break;
-      case "system":
-        break;
-      default:
-        rows.push({ kind: "note", key, title: t("note.foreign", { role: m.role ?? t("note.noRole") }), text: JSON.stringify(m, null, 2), plain: true, time });
-    }
-  });
+  for (const { m, key, results } of shows) {
+    const known = made.get(m);
+    const same = known && (known.row?.key ?? key) === key && known.results.length === results.length && results.every((r, i) => r === known.results[i]);
+    const row = same ? known.row : rowOf(m, key, results);
+    if (!same) made.set(m, { row, results });
+    if (row) rows.push(row);
+  }
   return rows;
+}
+
+/** @param {any} m @param {string} key @param {any[]} results @returns {Row | null} */
+function rowOf(m, key, results) {
+  const time = typeof m.timestamp === "number" ? m.timestamp : undefined;
+  const edited = m.edited === "removed" || m.edited === "replaced" ? m.edited : undefined;
+  switch (m.role) {
+    case "user":
+      return { kind: "user", key, text: textOf(m.content), images: picturesOf(m.content), files: filesOf(m.content), time, edited };
+    case "assistant":
+      return { ...assistant(m, key, time, results), edited };
+    case "toolResult":
+      return { kind: "note", key, title: t("note.orphan", { tool: m.toolName ?? t("note.aTool") }), text: textOf(m.content), plain: true, time };
+    case "bashExecution":
+      return shell(m, key, time);
+    case "compactionSummary":
+      return { kind: "note", key, title: t("note.compacted"), text: String(m.summary ?? ""), time };
+    case "branchSummary":
+      return { kind: "note", key, title: t("note.branch"), text: String(m.summary ?? ""), time };
+    case "custom":
+      return m.display === false ? null : { kind: "note", key, title: noteTitle(m), text: textOf(m.content), time };
+    default:
+      return { kind: "note", key, title: t("note.foreign", { role: m.role ?? t("note.noRole") }), text: JSON.stringify(m, null, 2), plain: true, time };
+  }
 }
 
 /**
  * @param {any} m
  * @param {string} key
  * @param {number | undefined} time
- * @param {Map<string, ToolPart>} calls
+ * @param {any[]} results of its calls in their order, null where there is none
  * @returns {AssistantRow}
  */
-function assistant(m, key, time, calls) {
+function assistant(m, key, time, results) {
   /** @type {Part[]} */
   const parts = [];
+  let call = 0;
   blocks(m.content).forEach((b, n) => {
     const id = `${key}.${n}`;
     if (b.type === "text" && b.text?.trim()) parts.push({ type: "text", id, text: String(b.text) });
@@ -148,13 +179,14 @@ function assistant(m, key, time, calls) {
     } else if (b.type === "toolCall") {
       /** @type {ToolPart} */
       const part = { type: "tool", id: String(b.id ?? id), name: String(b.name ?? "tool"), input: b.arguments ?? {}, state: "lost", output: "", images: [] };
-      calls.set(part.id, part);
+      const result = results[call++];
+      if (result) finish(part, result);
       parts.push(part);
     }
   });
   return {
     kind: "assistant", key, parts, time,
-    model: m.model, provider: m.provider, durationMs: m.durationMs,
+    model: m.model, provider: m.provider, durationMs: m.durationMs, usage: m.usage,
     aborted: m.stopReason === "aborted",
     cut: m.stopReason === "length",
     error: m.stopReason === "error" ? String(m.errorMessage || t("row.modelFailed")) : undefined,
@@ -164,6 +196,7 @@ function assistant(m, key, time, calls) {
 /** @param {ToolPart} part @param {any} m the result */
 function finish(part, m) {
   const text = textOf(m.content);
+  part.result = String(m.entryId ?? "");
   part.state = m.isError ? "error" : "done";
   if (m.isError) part.error = text || t("turn.toolFailed");
   else part.output = text;

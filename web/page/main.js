@@ -14,7 +14,8 @@ import { Memories } from "./memory.js";
 import { NewSession } from "./newsession.js";
 import { PolicyPanel } from "./policy.js";
 import { OpenSession } from "./session.js";
-import { hashOf, Sidebar } from "./sidebar.js";
+import { hashOf, placeOfHash } from "./place.js";
+import { Sidebar } from "./sidebar.js";
 import { WaitingResults } from "./subagents.js";
 import { Start } from "./start.js";
 import { Transcript } from "./transcript.js";
@@ -25,15 +26,8 @@ import { showOutput, WholeOutput } from "./wholeoutput.js";
 const list = new SessionList();
 void list.refresh();
 
-/** The address names the session, so that reload, back and bookmarks work. */
-const fromHash = () => {
-  const m = /^#\/s\/(.+)$/.exec(location.hash);
-  try {
-    return m ? decodeURIComponent(m[1] ?? "") : "";
-  } catch {
-    return "";
-  }
-};
+/** The address names the session, and a place in it, so that reload, back and bookmarks work. */
+const fromHash = () => placeOfHash(location.hash);
 
 const wide = matchMedia("(min-width: 68rem)");
 /** Where the list of sessions is a menu over the page; the same as in app.css. */
@@ -68,7 +62,7 @@ function focusSoon(find, done = () => false) {
 }
 
 function App() {
-  const [id, setId] = useState(fromHash);
+  const [{ id, entry }, setPlace] = useState(fromHash);
   const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
   const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output", cwd?: string, url?: string} | null} */ (null));
   const [menu, setMenu] = useState(false);
@@ -78,6 +72,9 @@ function App() {
   const session = useMemo(() => (id ? new OpenSession(id, () => list.touch()) : null), [id]);
   const kids = useMemo(() => (id ? new Children(id, () => list.touch()) : null), [id]);
   useEffect(() => () => session?.close(), [session]);
+  useEffect(() => {
+    if (entry) session?.goTo(entry);
+  }, [session, entry]);
   useEffect(() => () => kids?.close(), [kids]);
 
   // The menu takes the keyboard with it, and gives it back.
@@ -94,7 +91,7 @@ function App() {
   useEffect(() => {
     call("bootstrap").then(setBoot, () => {});
     const onHash = () => {
-      setId(fromHash());
+      setPlace(fromHash());
       setMenu(false);
     };
     const onWide = () => {
@@ -146,9 +143,11 @@ function App() {
     setMenu(false);
     setDialog({ name: "new", cwd: cwd ?? item?.cwd });
   };
-  /** @param {string} next */
-  const open = (next) => {
-    location.hash = hashOf(next);
+  /** @param {string} next @param {string} [at] an entry or a call in it */
+  const open = (next, at) => {
+    // The same place once more: the address does not change, and nobody would be told.
+    if (location.hash === hashOf(next, at)) session?.goTo(at ?? "");
+    else location.hash = hashOf(next, at);
   };
 
   const keys = useRef(/** @type {(e: KeyboardEvent) => void} */ (() => {}));
@@ -223,7 +222,7 @@ function App() {
     ${policyShown && !isWide && html`<div class="shade" onClick=${() => setPolicyOpen(false)} />`}
     ${policyShown && html`<aside class="policy" aria-label=${t("page.policy")} tabindex=${-1} ref=${sheet}><${PolicyPanel} key=${id} session=${session} kids=${kids} item=${item} onClose=${togglePolicy} /></aside>`}
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
-    ${dialog?.name === "memory" && html`<${Memories} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to) => { setDialog(null); open(to); }} />`}
+    ${dialog?.name === "memory" && html`<${Memories} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to, /** @type {string} */ at) => { setDialog(null); open(to, at); }} />`}
     ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}

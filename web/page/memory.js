@@ -20,21 +20,7 @@ const most = 50;
 /** @param {string | null} id */
 const opens = (id) => !!id && /^[0-9a-f]{8}-/i.test(id);
 
-/**
- * Shows the call by which something was remembered, once its session is there.
- * @param {string} origin
- */
-function showCall(origin) {
-  let tries = 60;
-  const look = () => {
-    const el = document.querySelector(`[data-call="${CSS.escape(origin)}"]`);
-    if (el) el.scrollIntoView({ block: "center" });
-    else if (--tries > 0) setTimeout(look, 100);
-  };
-  look();
-}
-
-/** @param {{onClose: () => void, onOpen: (id: string) => void}} props */
+/** @param {{onClose: () => void, onOpen: (id: string, call: string) => void}} props */
 export function Memories({ onClose, onOpen }) {
   const [list, setList] = useState(/** @type {Memory[] | null} */ (null));
   const [problem, setProblem] = useState("");
@@ -78,13 +64,13 @@ export function Memories({ onClose, onOpen }) {
   };
   /** @param {Memory} m */
   const open = async (m) => {
-    onOpen(m.session_id ?? "");
+    let origin = m.origin ?? "";
     try {
-      const whole = m.origin === undefined ? await call(`memories/${encodeURIComponent(m.id)}`) : m;
-      if (whole.origin) showCall(whole.origin);
+      if (m.origin === undefined) origin = String((await call(`memories/${encodeURIComponent(m.id)}`)).origin ?? "");
     } catch {
-      // The session is open; only the place in it is not known.
+      // The session opens; only the place in it is not known.
     }
+    onOpen(m.session_id ?? "", origin);
   };
 
   return html`<${Dialog} title=${t("memory.title")} onClose=${onClose} wide=${true}>

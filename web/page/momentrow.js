@@ -8,6 +8,7 @@ import { bytes } from "./format.js";
 import { html } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { useKept } from "./kept.js";
 import { words } from "./moments.js";
 import { kindWords } from "./policywords.js";
 
@@ -15,7 +16,7 @@ import { kindWords } from "./policywords.js";
 
 /** @param {{row: MomentRow, session: string}} props */
 export function MomentView({ row, session }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useKept(`moment ${row.key}`);
   const [head, setHead] = useState(/** @type {{text: string, sha256: string, bytes: number} | {problem: string} | null} */ (null));
   const wrong = row.moments.some((m) => m.what === "receipt" && !m.holds);
   const title = row.moments.map(words).join(" · ");

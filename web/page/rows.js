@@ -1,11 +1,11 @@
 // One row of the transcript: what a person said, what a model answered, or a note.
 
-import { useState } from "preact/hooks";
 import { FileChip, SessionID } from "./attachments.js";
 import { duration, Time } from "./format.js";
 import { html, memo } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { useKept } from "./kept.js";
 import { Markdown } from "./markdown.js";
 import { MomentView } from "./momentrow.js";
 import { PictureView, ToolCard } from "./toolcard.js";
@@ -30,7 +30,7 @@ const longText = 3000;
 
 /** @param {{row: UserRow}} props */
 function UserView({ row }) {
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useKept(`said ${row.key}`);
   const long = row.text.length > longText || row.text.split("\n").length > longLines;
   const text = long && !all ? row.text.slice(0, longText).split("\n").slice(0, longLines).join("\n") + " …" : row.text;
   return html`<article class=${row.pending ? "row user pending" : "row user"} aria-label=${t("row.you")}>
@@ -71,7 +71,7 @@ function PartView({ part }) {
 
 /** @param {{part: import("./types.js").ThinkingPart}} props */
 function Thinking({ part }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useKept(`thinking ${part.id}`);
   if (part.redacted && !part.text) return html`<p class="faint">${t("row.redacted")}</p>`;
   return html`<div class="thinking">
     <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
@@ -83,7 +83,7 @@ function Thinking({ part }) {
 
 /** @param {{row: NoteRow}} props */
 function NoteView({ row }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useKept(`note ${row.key}`);
   return html`<article class="row note" aria-label=${t("row.note")}>
     <button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
       <span class="turnable"><${Icon} name="chevron" /></span><span dir="auto">${row.title}</span>

@@ -4,8 +4,9 @@
 import { call, explain, sessionPath, streamURL } from "./api.js";
 import { toRows } from "./history.js";
 import { Store } from "./html.js";
-import { t } from "./i18n.js";
+import { language, t } from "./i18n.js";
 import { withMoments } from "./moments.js";
+import { earlier, freshTime, latest, update } from "./saying.js";
 import { Connection } from "./sse.js";
 import { apply, newTurn, withoutTurn } from "./turn.js";
 import { noWaiting, questionOf, waitingOf } from "./waiting.js";
@@ -21,7 +22,10 @@ import { noWaiting, questionOf, waitingOf } from "./waiting.js";
  * @typedef {object} State
  * @property {"loading" | "ready" | "failed"} phase
  * @property {Problem | null} problem why it failed
- * @property {any[]} messages as the file has them
+ * @property {any[]} messages of the branch, as the file has them
+ * @property {number} missing how many messages stand before them and are not here yet
+ * @property {{entry: string} | null} target the place that is asked for
+ * @property {string} astray the place that was asked for and is not on this branch
  * @property {Turn | null} live the running turn
  * @property {boolean} busy
  * @property {{text: string, files: AttachedFile[], after: string, time: number} | null} pending sent, and not yet in the file
@@ -47,7 +51,7 @@ import { noWaiting, questionOf, waitingOf } from "./waiting.js";
 /**
  * Histories of sessions that were open a moment ago, so that going back and forth
  * shows something at once. What is shown is always fetched again.
- * @type {Map<string, any[]>}
+ * @type {Map<string, {messages: any[], missing: number}>}
  */
 const recent = new Map();
 
@@ -61,10 +65,15 @@ const none = [];
  */
 export const startedWith = new Map();
 
-/** @param {string} id @param {any[]} messages */
-function remember(id, messages) {
+/** How many messages of such a history are kept. */
+const recentMessages = 400;
+
+/** @param {string} id @param {any[]} messages @param {number} missing */
+function remember(id, messages, missing) {
+  let cut = Math.max(0, messages.length - recentMessages);
+  while (cut > 0 && messages[cut]?.role === "toolResult") cut--;
   recent.delete(id);
-  recent.set(id, messages);
+  recent.set(id, { messages: cut ? messages.slice(cut) : messages, missing: missing + cut });
   for (const old of recent.keys()) {
     if (recent.size <= 6) break;
     recent.delete(old);
@@ -80,7 +89,7 @@ export class OpenSession extends Store {
   constructor(id, onChange) {
     const known = recent.get(id);
     super({
-      phase: known ? "ready" : "loading", problem: null, messages: known ?? [], live: null, busy: false, pending: null,
+      phase: known ? "ready" : "loading", problem: null, messages: known?.messages ?? [], missing: known?.missing ?? 0, target: null, astray: "", live: null, busy: false, pending: null,
       connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null, thinking: "off",
       name: "", file: "", doing: "", sendProblem: null, turnProblem: null, notices: [], said: "",
       waiting: noWaiting, questions: [],
@@ -104,8 +113,13 @@ export class OpenSession extends Store {
     /** @type {Promise<void> | null} */
     this.fetching = null;
     this.fetchAgain = false;
+    this.freshUntil = 0;
+    this.tongue = language();
+    this.loadingEarlier = false;
     /** @type {{messages: any[], live: boolean, start: number, history: import("./types.js").Moment[], rows: Row[]} | null} */
     this.made = null;
+    /** @type {{rows: Row[], pending: State["pending"], live: Turn | null, list: Row[]} | null} */
+    this.all = null;
     void this.open();
   }
 
@@ -167,12 +181,11 @@ export class OpenSession extends Store {
       const turns = this.turns;
       const ending = this.ending;
       try {
-        const { messages } = await call(sessionPath(this.id, "/messages"));
+        const { messages: list, missing } = await this.readMessages();
         if (this.closed) return;
-        const list = Array.isArray(messages) ? messages : [];
-        remember(this.id, list);
+        remember(this.id, list, missing);
         /** @type {Partial<State>} */
-        const patch = { phase: "ready", problem: null, messages: list };
+        const patch = { phase: "ready", problem: null, messages: list, missing };
         if (this.state.pending && arrived(list, this.state.pending.after)) patch.pending = null;
         if (ending && turns === this.turns) {
           patch.turnProblem = this.leftProblem(list);
@@ -182,6 +195,7 @@ export class OpenSession extends Store {
           this.ending = false;
         }
         this.set(patch);
+        void this.loadEarlier();
       } catch (e) {
         if (this.closed) return;
         if (this.state.phase === "loading") this.set({ phase: "failed", problem: explain(e) });
@@ -190,6 +204,64 @@ export class OpenSession extends Store {
         return;
       }
     } while (this.fetchAgain);
+  }
+
+  /** Only what is new, unless the addresses in what is here are about to end. */
+  async readMessages() {
+    const fresh = Date.now() < this.freshUntil;
+    const { messages, missing } = this.state;
+    if (fresh && messages.length) return update(this.id, messages, missing);
+    const p = await latest(this.id);
+    this.freshUntil = Date.now() + freshTime;
+    return { messages: p.messages, missing: p.from };
+  }
+
+  /** Fetches what stands before, page by page, without being in the way. */
+  async loadEarlier() {
+    if (this.loadingEarlier) return;
+    this.loadingEarlier = true;
+    let failed = 0;
+    while (!this.closed && this.state.missing > 0 && failed < 5) {
+      const first = this.state.messages[0]?.entryId;
+      try {
+        const p = await earlier(this.id, String(first));
+        if (this.closed) return;
+        if (p.moved || this.state.messages[0]?.entryId !== first) break; // another branch; its fetch goes on
+        this.set({ messages: p.messages.concat(this.state.messages), missing: p.messages.length ? p.from : 0 });
+        failed = 0;
+      } catch {
+        failed++;
+        await new Promise((ok) => setTimeout(ok, 2000 * failed));
+      }
+      await new Promise((ok) => ("requestIdleCallback" in window ? requestIdleCallback(ok, { timeout: 300 }) : setTimeout(ok, 20)));
+    }
+    this.loadingEarlier = false;
+  }
+
+  /** Goes to an entry or a call, wherever in the conversation it is. @param {string} entry */
+  goTo(entry) {
+    this.set({ target: entry ? { entry } : null, astray: "" });
+  }
+
+  /** The place is shown. */
+  reached() {
+    this.set({ target: null, astray: "" });
+  }
+
+  /** The place is not on the branch that is shown. */
+  notThere() {
+    this.set({ target: null, astray: this.state.target?.entry ?? "" });
+  }
+
+  /**
+   * The address of a picture may have ended, after a long sleep: new ones come with
+   * the history.
+   * @param {EventTarget | null} el
+   */
+  pictureFailed(el) {
+    if (!(el instanceof HTMLImageElement) || !el.src.startsWith(`${location.origin}/api/`) || Date.now() < this.freshUntil - freshTime + 60_000) return;
+    this.freshUntil = 0;
+    void this.refetch();
   }
 
   /**
@@ -238,6 +310,8 @@ export class OpenSession extends Store {
 
   /** The rows to show, as the same objects as before where nothing changed. */
   rows() {
+    if (this.tongue !== language()) this.made = null;
+    this.tongue = language();
     const { messages, live, pending, policy } = this.state;
     const start = live?.startedAt ?? 0;
     const history = policy?.record?.history ?? none;
@@ -246,11 +320,14 @@ export class OpenSession extends Store {
       const rows = reuse(this.made?.rows ?? [], withMoments(toRows(shown), shown, history));
       this.made = { messages, live: !!live, start, history, rows };
     }
+    const all = this.all;
+    if (all?.rows === this.made.rows && all.pending === pending && all.live === live) return all.list;
     /** @type {Row[]} */
-    const rows = this.made.rows.slice();
-    if (pending) rows.push(pendingRow(pending));
-    if (live) for (const r of live.rows) if (r.parts.length) rows.push(r);
-    return rows;
+    const list = this.made.rows.slice();
+    if (pending) list.push(pendingRow(pending));
+    if (live) for (const r of live.rows) if (r.parts.length) list.push(r);
+    this.all = { rows: this.made.rows, pending, live, list };
+    return list;
   }
 
   // ---- the stream
@@ -587,10 +664,14 @@ function pendingRow(p) {
  * @param {Row[]} old @param {Row[]} fresh
  */
 function reuse(old, fresh) {
-  const byKey = new Map(old.map((r) => [r.key, r]));
-  return fresh.map((r) => {
+  const shift = old.length - fresh.length;
+  /** @type {Map<string, Row> | null} */
+  let byKey = null;
+  return fresh.map((r, i) => {
+    if (old[i] === r || old[i + shift] === r) return r;
+    byKey ??= new Map(old.map((o) => [o.key, o]));
     const was = byKey.get(r.key);
-    return was && sign(was) === sign(r) ? was : r;
+    return was && was !== r && sign(was) === sign(r) ? was : r;
   });
 }
 

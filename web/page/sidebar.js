@@ -6,6 +6,7 @@ import { html, memo, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { LanguageChoice } from "./language.js";
+import { hashOf } from "./place.js";
 import { byFolder, titleOf, withChildren } from "./list.js";
 import { kindOfList, kindWords } from "./policywords.js";
 
@@ -54,9 +55,6 @@ function Folder({ cwd, items, current, onNew, onPick }) {
   </section>`;
 }
 
-/** @param {string} id */
-export const hashOf = (id) => `#/s/${encodeURIComponent(id)}`;
-
 const Item = memo((/** @type {{s: SessionItem, child: boolean, current: boolean, onPick: () => void}} */ { s, child, current, onPick }) => {
   const kind = kindOfList(s.kind);
   return html`<a class=${`item${s.problem ? " problem" : ""}${child ? " child" : ""}`} href=${hashOf(s.sessionId)} aria-current=${current ? "page" : undefined} onClick=${onPick} title=${s.problem ?? ""}>
@@ -78,7 +76,7 @@ function Hits({ hits, searching, current, onPick }) {
     <div class="folder-head"><h2>${t("list.inMessages")}</h2></div>
     ${hits.length === 0 && html`<p class="quiet" role="status">${t(searching ? "say.searching" : "list.nothing")}</p>`}
     <ul>${hits.map((h) => html`<li key=${`${h.sessionId} ${h.entryId}`}>
-      <a class="item" href=${hashOf(h.sessionId)} aria-current=${h.sessionId === current ? "page" : undefined} onClick=${onPick}>
+      <a class="item" href=${hashOf(h.sessionId, h.where === "name" ? "" : h.entryId)} aria-current=${h.sessionId === current ? "page" : undefined} onClick=${onPick}>
         <span class="item-title" dir="auto">${oneLine(h.title || t("list.untitled"), 200)}</span>
         <span class="hit" dir="auto">${h.snippet.map((p) => (p.hit ? html`<mark>${p.text}</mark>` : p.text))}</span>
       </a></li>`)}</ul>

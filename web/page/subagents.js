@@ -6,7 +6,7 @@ import { Delegate } from "./delegate.js";
 import { dollars, duration, oneLine } from "./format.js";
 import { html, useStore } from "./html.js";
 import { named, t, tx } from "./i18n.js";
-import { hashOf } from "./sidebar.js";
+import { hashOf } from "./place.js";
 
 /** @import {Child, Children} from "./children.js" */
 /** @import {OpenSession} from "./session.js" */

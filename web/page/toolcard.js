@@ -7,16 +7,10 @@ import { duration, oneLine } from "./format.js";
 import { html, memo } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { useKept } from "./kept.js";
 import { WholeOutputLink } from "./wholeoutput.js";
 
 /** @import {ToolPart} from "./types.js" */
-
-/**
- * Which cards are open. It outlives the card: when a turn ends, its rows are
- * replaced by those of the file, and what was open should stay open.
- * @type {Map<string, boolean>}
- */
-const opened = new Map();
 
 /** @param {any} v */
 const str = (v) => (typeof v === "string" ? v : "");
@@ -112,11 +106,8 @@ function Ticking({ since }) {
 }
 
 export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
-  const [open, setOpen] = useState(opened.get(part.id) ?? false);
-  const toggle = () => {
-    opened.set(part.id, !open);
-    setOpen(!open);
-  };
+  const [open, setOpen] = useKept(`tool ${part.id}`);
+  const toggle = () => setOpen(!open);
   const tail = part.state === "running" && part.output ? part.output.replace(/\n+$/, "").split("\n").slice(-6).join("\n") : "";
   return html`<div class=${`tool ${part.state}`} data-call=${part.id}>
     <button type="button" class="tool-head" aria-expanded=${open} onClick=${toggle}>

@@ -1,128 +1,123 @@
-// The transcript. However long a session is, at most `most` rows are in the page:
-// a window that follows the end, and moves back when earlier rows are asked for.
+// The transcript. However long a session is, few rows are in the page: those near
+// what is seen (window.js says which). A place in it can be gone to by its entry.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html, useStore } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { keep } from "./kept.js";
 import { RowView } from "./rows.js";
+import { Window } from "./window.js";
 
 /** @import {OpenSession} from "./session.js" */
 /** @import {Row} from "./types.js" */
-
-const most = 200;
-const first = 60;
-const step = 70;
 
 /** @param {{session: OpenSession}} props */
 export function Transcript({ session }) {
   const state = useStore(session);
   const rows = session.rows();
-  // The window, as row numbers. -1 follows the end: `to` is then the number of rows,
-  // and `from` a screen or two before it.
-  const [view, setView] = useState({ from: -1, to: -1 });
-  let to = view.to < 0 || view.to > rows.length ? rows.length : view.to;
-  let from = view.from < 0 ? Math.max(0, rows.length - first) : Math.min(view.from, Math.max(0, to - 1));
-  if (to - from > most) {
-    // A reader who is elsewhere keeps the rows in front of them.
-    if (view.from >= 0 && view.to < 0) to = from + most;
-    else from = to - most;
-  }
-  const atEnd = to === rows.length;
-
-  const scroller = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const content = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const stick = useRef(true);
+  const [, redraw] = useState({});
   const [away, setAway] = useState(false);
-  const anchor = useRef(/** @type {{key: string, top: number} | null} */ (null));
+  const view = useMemo(() => new Window(session.id, () => redraw({})), [session]);
+  view.tellAway = setAway;
+  const { from, to } = view.show(rows);
 
-  // Follow the end while the reader is there, whatever makes the content grow.
-  useEffect(() => {
-    const box = scroller.current;
-    const inner = content.current;
-    if (!box || !inner) return;
-    const follow = () => {
-      if (stick.current) box.scrollTop = box.scrollHeight;
-    };
-    const sizes = new ResizeObserver(follow);
-    sizes.observe(inner);
-    sizes.observe(box);
-    return () => sizes.disconnect();
-  }, [state.phase]);
-
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const above = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const below = useRef(/** @type {HTMLDivElement | null} */ (null));
   useLayoutEffect(() => {
-    const box = scroller.current;
-    const a = anchor.current;
-    if (box && a) {
-      anchor.current = null;
-      const el = box.querySelector(`[data-key="${CSS.escape(a.key)}"]`);
-      if (el) box.scrollTop += el.getBoundingClientRect().top - a.top;
-    }
+    if (box.current && above.current && below.current) view.attach(box.current, above.current, below.current);
+    return () => view.close();
   }, [view]);
+  useLayoutEffect(() => view.drawn());
 
-  const onScroll = () => {
-    const box = scroller.current;
-    if (!box) return;
-    const near = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
-    stick.current = near && atEnd;
-    setAway(!(near && atEnd));
-    if (!near && view.from < 0) setView({ from, to: -1 }); // rows that come must not push these out
-  };
+  // Whoever works with the keyboard is not left nowhere when a row leaves the page.
+  const focused = document.activeElement?.closest?.(".rowbox");
+  const leaves = focused instanceof HTMLElement && !rows.slice(from, to).some((r) => r.key === focused.dataset["key"]);
+  useLayoutEffect(() => {
+    if (leaves) box.current?.focus({ preventScroll: true });
+  }, [leaves]);
 
-  /**
-   * Moves the window and keeps the row at the given place where it is on screen.
-   * @param {number} row @param {{from: number, to: number}} next
-   */
-  const move = (row, next) => {
-    const box = scroller.current;
-    const key = rows[row]?.key;
-    const el = key && box?.querySelector(`[data-key="${CSS.escape(key)}"]`);
-    if (el) anchor.current = { key, top: el.getBoundingClientRect().top };
-    stick.current = false;
-    setView(next);
-  };
-  const earlier = () => {
-    const start = Math.max(0, from - step);
-    const end = Math.min(to, start + most);
-    move(from, { from: start, to: end === rows.length ? -1 : end });
-  };
-  const later = () => {
-    const end = Math.min(rows.length, to + step);
-    const start = Math.max(from, end - most);
-    move(to - 1, { from: start, to: end === rows.length ? -1 : end });
-  };
-  const newest = () => {
-    stick.current = true;
-    setView({ from: -1, to: -1 });
-    setAway(false);
-    requestAnimationFrame(() => {
-      const box = scroller.current;
-      if (box) box.scrollTop = box.scrollHeight;
-    });
-  };
   // What the user just sent must be seen.
   useEffect(() => {
-    if (state.pending) newest();
+    if (state.pending) view.goToEnd();
   }, [state.pending]);
+
+  useTarget(session, rows, view, box);
 
   const shown = rows.slice(from, to);
   const model = state.model?.id ?? "";
   return html`<div class="transcript-frame">
-    <div class="transcript" ref=${scroller} onScroll=${onScroll} tabindex="0" role="log" aria-label=${t("transcript.name")} aria-live="off">
-      <div class="column" ref=${content}>
-        ${from > 0 && html`<button type="button" class="more" onClick=${earlier}>${t("transcript.earlier")} <span class="faint">${t("transcript.count", { n: from })}</span></button>`}
-        ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, shown.slice(i + 1, i + 3).find((n) => n.kind !== "moment"))} model=${model} session=${session.id} /></div>`)}
-        ${!atEnd && html`<button type="button" class="more" onClick=${later}>${t("transcript.later")} <span class="faint">${t("transcript.count", { n: rows.length - to })}</span></button>`}
-        ${atEnd && html`<${Tail} session=${session} empty=${rows.length === 0} />`}
+    <div class="transcript" ref=${box} onScroll=${() => view.scrolled()} tabindex="0" role="log" aria-label=${t("transcript.name")} aria-live="off" aria-busy=${state.missing > 0}
+      onPointerDown=${(/** @type {Event} */ e) => view.hold(e.target)} onKeyDown=${(/** @type {KeyboardEvent} */ e) => (e.key === "Enter" || e.key === " ") && view.hold(e.target)}
+      onErrorCapture=${(/** @type {Event} */ e) => session.pictureFailed(e.target)}>
+      <div class="column">
+        <div ref=${above} />
+        ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, rows, from + i)} model=${model} session=${session.id} /></div>`)}
+        <div ref=${below} />
+        <${Tail} session=${session} empty=${rows.length === 0} />
       </div>
     </div>
-    ${away && html`<button type="button" class="pill" onClick=${newest}><${Icon} name="down" />${t("transcript.newest")}</button>`}
+    ${away && html`<button type="button" class="pill" onClick=${() => view.goToEnd()}><${Icon} name="down" />${t("transcript.newest")}</button>`}
   </div>`;
 }
 
+/**
+ * Goes to the place that is asked for, as soon as its row is there.
+ * @param {OpenSession} session @param {Row[]} rows @param {Window} view @param {{current: HTMLElement | null}} box
+ */
+function useTarget(session, rows, view, box) {
+  const { target, missing } = session.state;
+  useEffect(() => {
+    if (!target) return;
+    const at = placeOf(rows, target.entry);
+    if (!at) {
+      if (missing === 0) session.notThere();
+      return;
+    }
+    session.reached();
+    if (at.call) keep(`tool ${at.call}`, true);
+    view.goTo(at.i);
+    const key = rows[at.i]?.key ?? "";
+    let tries = 20;
+    const point = () => {
+      const el = /** @type {HTMLElement | null} */ (box.current?.querySelector(`.rowbox[data-key="${CSS.escape(key)}"]`) ?? null);
+      if (!el) {
+        if (--tries > 0) requestAnimationFrame(point);
+        return;
+      }
+      el.classList.add("found");
+      el.tabIndex = -1;
+      el.focus({ preventScroll: true });
+      setTimeout(() => el.classList.remove("found"), 2500);
+    };
+    requestAnimationFrame(point);
+  }, [target, rows.length, missing]);
+}
+
+/**
+ * The row that shows an entry or a call, and the call if it is one or its result.
+ * @param {Row[]} rows @param {string} entry
+ * @returns {{i: number, call: string} | null}
+ */
+export function placeOf(rows, entry) {
+  for (let i = rows.length - 1; i >= 0; i--) {
+    const r = /** @type {Row} */ (rows[i]);
+    if (r.key === entry) return { i, call: "" };
+    if (r.kind === "moment" && r.moments.some((m) => m.entry === entry)) return { i, call: "" };
+    if (r.kind !== "assistant") continue;
+    for (const p of r.parts) if (p.type === "tool" && (p.id === entry || p.result === entry)) return { i, call: p.id };
+  }
+  return null;
+}
+
 /** The last answer before a person speaks carries the name of the model and the time. */
-/** @param {Row} row @param {Row | undefined} next */
-const closes = (row, next) => row.kind === "assistant" && next?.kind !== "assistant";
+/** @param {Row} row @param {Row[]} rows @param {number} i */
+function closes(row, rows, i) {
+  if (row.kind !== "assistant") return false;
+  const next = rows[i + 1]?.kind === "moment" ? rows[i + 2] : rows[i + 1];
+  return next?.kind !== "assistant";
+}
 
 /** What stands after the last row. @param {{session: OpenSession, empty: boolean}} props */
 function Tail({ session, empty }) {

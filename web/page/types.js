@@ -25,7 +25,7 @@
  * @property {string} title
  * @property {string} [updatedAt]
  * @property {string} entryId
- * @property {string} where
+ * @property {string} where the role of a message, or custom, summary, name, label
  * @property {{text: string, hit?: boolean}[]} snippet
  *
  * @typedef {object} Bootstrap
@@ -113,6 +113,7 @@
  * @property {string} id
  * @property {string} name
  * @property {any} input
+ * @property {string} [result] the entry that holds its result
  * @property {"running" | "done" | "error" | "lost"} state
  * @property {string} output
  * @property {Picture[]} images
@@ -139,6 +140,7 @@
  * @typedef {object} UserRow
  * @property {"user"} kind
  * @property {string} key
+ * @property {"removed" | "replaced"} [edited] the model is shown it otherwise
  * @property {string} text
  * @property {Picture[]} images
  * @property {AttachedFile[]} [files]
@@ -148,11 +150,13 @@
  * @typedef {object} AssistantRow
  * @property {"assistant"} kind
  * @property {string} key
+ * @property {"removed" | "replaced"} [edited] the model is shown it otherwise
  * @property {Part[]} parts
  * @property {number} [time]
  * @property {string} [model]
  * @property {string} [provider]
  * @property {number} [durationMs]
+ * @property {any} [usage] what the answer used, as the file has it
  * @property {string} [error]
  * @property {boolean} [aborted]
  * @property {boolean} [cut] the answer reached its length limit

@@ -145,9 +145,6 @@ export const en = /** @type {const} */ ({
 
   // the transcript
   "transcript.name": "Transcript",
-  "transcript.earlier": "Show earlier messages",
-  "transcript.later": "Show later messages",
-  "transcript.count": "({n} more)",
   "transcript.newest": "Jump to newest",
   "transcript.empty": "Nothing has been said yet. Write the first message below.",
   "turn.failed": "The turn failed.",

@@ -146,9 +146,6 @@ export const zhHans = {
 
   // the transcript
   "transcript.name": "对话记录",
-  "transcript.earlier": "显示更早的消息",
-  "transcript.later": "显示更新的消息",
-  "transcript.count": "（还有 {n} 条）",
   "transcript.newest": "跳到最新",
   "transcript.empty": "还没有人说话。在下面写第一条消息吧。",
   "turn.failed": "本轮失败了。",

@@ -1,0 +1,233 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+var longTasks = flag.Bool("longtasks", false, "fail where scrolling a long session keeps the page busy for more than 100 ms; for a machine that does nothing else")
+
+const longID = "00000000-0000-7000-8000-000000020000"
+
+// longSession writes a session of n messages: questions, answers with lists, code
+// and tables, calls and their results, of all lengths. It has a branch that was
+// left: the entry "leftover".
+func (w *world) longSession(n int) {
+	w.t.Helper()
+	r := rand.New(rand.NewPCG(13, 5))
+	words := strings.Fields("the scanner keeps each entry as an offset and reads its bytes when they are asked for so nothing is lost 漢字 policy session branch leaf 🙂")
+	text := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(words[r.IntN(len(words))])
+		}
+		return b.String()
+	}
+	var out bytes.Buffer
+	parent, made := any(nil), 0
+	line := func(v map[string]any) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out.Write(append(data, '\n'))
+	}
+	const stamp = "2026-01-01T00:00:00.000Z"
+	line(map[string]any{"type": "session", "version": 3, "id": longID, "timestamp": stamp, "cwd": w.project})
+	add := func(id string, m map[string]any) {
+		m["timestamp"] = 1767225600000 + made*1000
+		line(map[string]any{"type": "message", "id": id, "parentId": parent, "timestamp": stamp, "message": m})
+	}
+	say := func(m map[string]any) {
+		made++
+		id := fmt.Sprintf("%08x", made)
+		add(id, m)
+		parent = id
+	}
+	said := func(s string) []any { return []any{map[string]any{"type": "text", "text": s}} }
+	answer := func(stop string, content []any) {
+		say(map[string]any{"role": "assistant", "content": content, "api": "openai-completions", "provider": "local", "model": "coder", "stopReason": stop,
+			"usage": map[string]any{"input": 1200, "output": 90, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 1290, "cost": map[string]any{"total": 0.003}}})
+	}
+	for made < n-3 {
+		k := made + 1
+		say(map[string]any{"role": "user", "content": said(fmt.Sprintf("Question %d: %s", k, text(4+r.IntN(50))))})
+		if k == 41 {
+			add("leftover", map[string]any{"role": "user", "content": said("Another question, on a branch that was left.")})
+		}
+		if r.IntN(2) == 0 {
+			call := fmt.Sprintf("call_%d", k)
+			answer("toolUse", []any{map[string]any{"type": "thinking", "thinking": text(30)},
+				map[string]any{"type": "toolCall", "id": call, "name": "bash", "arguments": map[string]any{"command": "go test ./... " + text(3)}}})
+			say(map[string]any{"role": "toolResult", "toolCallId": call, "toolName": "bash", "isError": false, "content": said(fmt.Sprintf("result %d\n%s", k, strings.Repeat(text(8)+"\n", 1+r.IntN(40))))})
+		}
+		a := fmt.Sprintf("Answer %d. %s", k, text(10+r.IntN(200)))
+		switch r.IntN(6) {
+		case 0:
+			a += fmt.Sprintf("\n\n```go\nfunc main() {\n\tfmt.Println(%d)\n}\n```\n", k)
+		case 1:
+			a += "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+		case 2:
+			a += "\n\n- a list\n- **of** things\n"
+		}
+		answer("stop", said(a))
+	}
+	for made < n-1 {
+		say(map[string]any{"role": "user", "content": said(fmt.Sprintf("Question %d", made+1))})
+	}
+	answer("stop", said("The last answer there is."))
+	w.put(".pi/agent/sessions/long/"+longID+".jsonl", out.String())
+}
+
+// scrollTo sets the place of the transcript, by an expression of its element t, and
+// waits until what is seen there is drawn.
+func (b *tab) scrollTo(js string) {
+	b.t.Helper()
+	get[bool](b, "((t) => (t.scrollTop = "+js+", true))(document.querySelector('.transcript'))")
+	b.until("what is seen is drawn", drawnJS)
+}
+
+// drawnJS: no place of what is seen is without a row, or behind the last one.
+const drawnJS = `((t) => {
+	const box = t.getBoundingClientRect(), rows = [...t.querySelectorAll(".rowbox")].map((e) => e.getBoundingClientRect());
+	if (!rows.length) return false;
+	const top = t.scrollTop > 20 ? box.top : box.top + 20;
+	const end = t.scrollHeight - t.scrollTop - t.clientHeight > 60 ? box.bottom : box.top;
+	return rows[0].top <= top && rows.at(-1).bottom >= end;
+})(document.querySelector('.transcript'))`
+
+// watchJS notes, frame by frame, how many rows there are and how many are new, and
+// every task that took longer than 50 ms.
+const watchJS = `(() => {
+	const w = (window.watch = {rows: 0, made: 0, frames: 0, tasks: []});
+	new PerformanceObserver((l) => w.tasks.push(...l.getEntries().map((e) => Math.round(e.duration)))).observe({type: "longtask"});
+	let made = 0;
+	new MutationObserver((all) => { for (const m of all) for (const n of m.addedNodes) if (n.classList?.contains("rowbox")) made++; }).observe(document.querySelector(".transcript"), {childList: true, subtree: true});
+	const frame = () => {
+		w.frames++;
+		w.rows = Math.max(w.rows, document.querySelectorAll(".rowbox").length);
+		w.made = Math.max(w.made, made);
+		made = 0;
+		requestAnimationFrame(frame);
+	};
+	frame();
+	return true;
+})()`
+
+type watched struct {
+	Rows, Made, Frames int
+	Tasks              []int
+}
+
+// walkJS goes up in steps of so many pixels, as a wheel would, and says how far a
+// row that is seen before and after each step was at most beside its place.
+const walkJS = `(async (t, steps, by) => {
+	const frame = () => new Promise((ok) => requestAnimationFrame(() => setTimeout(ok, 0)));
+	let worst = 0;
+	for (let i = 0; i < steps; i++) {
+		const box = t.getBoundingClientRect();
+		const seen = (y) => y > box.top + 20 && y < box.bottom - 100;
+		const row = [...t.querySelectorAll(".rowbox")].find((e) => ((y) => seen(y) && seen(y - by))(e.getBoundingClientRect().top));
+		const at = row?.getBoundingClientRect().top;
+		t.scrollTop += by;
+		if (!row) { await frame(); continue; }
+		for (let n = 0; n < 3; n++) {
+			await frame();
+			if (row.isConnected) worst = Math.max(worst, Math.abs(row.getBoundingClientRect().top - at + by));
+		}
+	}
+	return worst;
+})(document.querySelector(".transcript"), %d, %d)`
+
+// TestLongSession reads a session of 20 000 messages: at no moment are more than
+// 200 rows in the page, no frame makes many of them, what is read stays where it
+// is, and every place can be gone to.
+//
+// How long the page is kept busy is printed, and judged with -longtasks:
+//
+//	go test ./web/browser -run TestLongSession -v -longtasks
+func TestLongSession(t *testing.T) {
+	w := newWorld(t, startBrowser(t), `{"steps":[{"match":"one more","text":"The very last answer."}]}`)
+	const n = 20_000
+	w.longSession(n)
+	b := w.enter()
+	get[string](b, "location.hash = "+quote("#/s/"+longID))
+	b.see(".rowbox", "The last answer there is.")
+	b.until("all of it has come", "document.querySelector('.transcript').getAttribute('aria-busy') === 'false'")
+	get[bool](b, watchJS)
+
+	inView := func(text string) {
+		t.Helper()
+		b.until(quote(text)+" is in view", fmt.Sprintf(`all(".rowbox", %s).some((e) => ((r, v) => r.bottom > v.top && r.top < v.bottom)(e.getBoundingClientRect(), document.querySelector(".transcript").getBoundingClientRect()))`, quote(text)))
+	}
+	t.Log("top, middle, end")
+	b.scrollTo("0")
+	inView("Question 1:")
+	b.scrollTo("t.scrollHeight / 2")
+	b.scrollTo("t.scrollHeight")
+	inView("The last answer there is.")
+	b.gone(".pill", "")
+
+	t.Log("a walk up, through rows whose heights were guessed")
+	b.scrollTo("t.scrollHeight * 0.7")
+	b.see(".pill", "Jump to newest")
+	for _, by := range []int{-120, -500, -3000, 150, 400} {
+		if worst := get[float64](b, fmt.Sprintf(walkJS, 40, by)); worst > 1 {
+			t.Errorf("in steps of %d a row was %.1f pixels beside its place", by, worst)
+		}
+	}
+
+	t.Log("what grows above does not move what is read")
+	moved := get[float64](b, `(async (t) => {
+		const box = () => t.getBoundingClientRect();
+		const frame = () => new Promise((ok) => requestAnimationFrame(() => setTimeout(ok, 0)));
+		while (![...t.querySelectorAll(".rowbox")].some((e, i) => i > 0 && ((y) => y > box().top + 20 && y < box().bottom - 100)(e.getBoundingClientRect().top))) { t.scrollTop -= 200; await frame(); }
+		const rows = [...t.querySelectorAll(".rowbox")];
+		const i = rows.findIndex((e) => ((y) => y > box().top + 20 && y < box().bottom - 100)(e.getBoundingClientRect().top));
+		const at = rows[i].getBoundingClientRect().top;
+		let worst = 0;
+		for (const px of [300, 0, 40, 700]) { // a picture that comes, and goes
+			rows[i - 1].style.paddingTop = px + "px";
+			for (let n = 0; n < 3; n++) { await frame(); worst = Math.max(worst, Math.abs(rows[i].getBoundingClientRect().top - at)); }
+		}
+		return worst;
+	})(document.querySelector(".transcript"))`)
+	if moved > 1 {
+		t.Errorf("a row was moved by %.1f pixels", moved)
+	}
+
+	t.Log("a place by its address, a search, the keyboard")
+	get[string](b, "location.hash = "+quote("#/s/"+longID+"/00000029"))
+	inView("Question 41:")
+	b.until("the row has the focus", "document.activeElement?.dataset.key === '00000029'")
+	b.size(1200, 700)
+	b.scrollTo("t.scrollHeight * 0.3")
+	b.press("m")
+	b.send("one more")
+	b.see(".rowbox", "The very last answer.")
+	b.idle()
+	b.gone(".pill", "")
+
+	var got watched
+	got = get[watched](b, "window.watch")
+	t.Logf("%d messages: at most %d rows in the page, at most %d made in one frame of %d; tasks over 50 ms: %v", n, got.Rows, got.Made, got.Frames, got.Tasks)
+	if got.Rows > 200 || got.Rows < 10 {
+		t.Errorf("%d rows were in the page", got.Rows)
+	}
+	if got.Made > 70 {
+		t.Errorf("%d rows were made in one frame", got.Made)
+	}
+	for _, ms := range got.Tasks {
+		if *longTasks && ms > 100 {
+			t.Errorf("the page was busy for %d ms", ms)
+		}
+	}
+}
