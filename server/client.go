@@ -42,6 +42,12 @@ func (s *Server) addManageRoutes() {
 	rt.add("GET", "sessions/:id/tree", s.getTree)
 	rt.add("PUT", "sessions/:id/labels/:entryId", s.labelEntry)
 	rt.add("POST", "sessions/:id/forks", s.makeFork)
+	rt.add("GET", "sessions/:id/export", s.exportSession)
+	rt.add("GET", "sessions/:id/doctor", s.examineSession)
+	rt.add("POST", "sessions/:id/repair", s.repairSession)
+	rt.add("GET", "doctor", s.examineAll)
+	rt.add("GET", "gc", s.lookAtUnused)
+	rt.add("POST", "gc", s.managed(s.collect))
 	rt.add("GET", "trash", s.listTrash)
 	rt.add("POST", "trash/restore", s.managed(s.restoreSession))
 }

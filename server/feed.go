@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -57,8 +56,7 @@ type mark struct {
 type feed struct {
 	logger  *slog.Logger
 	now     func() time.Time
-	key     string          // of the session
-	life    context.Context // ends with the server
+	key     string // of the session
 	gallery *gallery
 	boards  *boards
 	limit   int // bytes that the log may hold
@@ -86,6 +84,9 @@ type feed struct {
 
 	logs   []wire.LogEntry
 	logged int64 // lines so far
+
+	idleEnd uint64   // number of the newest end of a prompt that was no turn
+	awaited []uint64 // numbers of those whose pages wait
 }
 
 // errEnded says that the session has ended and the reader has everything.
@@ -101,6 +102,7 @@ func (f *feed) apply(e wrapper.Event) {
 		return
 	}
 	f.noteLog(e)
+	f.noteEnd(e)
 	f.add(f.tr.Translate(e))
 }
 

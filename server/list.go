@@ -31,6 +31,7 @@ type item struct {
 	Kind      string `json:"kind"`
 	Path      string `json:"path"`
 	Problem   string `json:"problem,omitempty"`
+	Transient bool   `json:"transient,omitempty"` // live, and without a file so far
 
 	Subagent *relation `json:"subagent,omitempty"` // nil for a session that nobody's model started
 	header   string    // the parent that its header names
@@ -98,6 +99,10 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ map[stri
 	if err := s.index.describeAll(r.Context(), all); err != nil {
 		return err
 	}
+	version, err := s.version(r.Context(), all)
+	if err != nil {
+		return err
+	}
 	wanted := strings.ToLower(strings.TrimSpace(q.Get("q")))
 	items := []item{}
 	for _, t := range all {
@@ -119,7 +124,8 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ map[stri
 	write(w, r, http.StatusOK, struct {
 		Sessions []item `json:"sessions"`
 		Next     string `json:"nextCursor,omitempty"`
-	}{items, next})
+		Version  int64  `json:"listVersion"` // grows when a session comes, goes, or gets another name
+	}{items, next, version})
 	return nil
 }
 
@@ -188,6 +194,7 @@ func (t *target) addLive(i *item) {
 		return
 	}
 	log := t.live.Log()
+	i.Transient = !log.Persisted()
 	i.CWD, i.CreatedAt = log.Header().CWD, stamp(log.Header().Created())
 	i.Source, i.UpdatedAt = i.CWD, i.CreatedAt
 	if name, err := log.Name(); err == nil {

@@ -145,8 +145,6 @@ type feeds struct {
 	limit   int
 	gallery *gallery // nil signs no addresses
 	boards  *boards  // nil for none
-	life    context.Context
-	endLife context.CancelFunc
 
 	mu     sync.Mutex
 	all    map[string]*feed
@@ -155,9 +153,7 @@ type feeds struct {
 }
 
 func newFeeds(logger *slog.Logger, now func() time.Time, limit int) *feeds {
-	fs := &feeds{logger: logger, now: now, limit: limit, all: map[string]*feed{}}
-	fs.life, fs.endLife = context.WithCancel(context.Background())
-	return fs
+	return &feeds{logger: logger, now: now, limit: limit, all: map[string]*feed{}}
 }
 
 // idEpoch is where ids begin to count: their first number is the time that a feed
@@ -205,7 +201,7 @@ func (fs *feeds) get(key string) *feed {
 		}
 	}
 	first := max(fs.now().Sub(idEpoch).Milliseconds()*idsPerMilli, fs.high, stride) / stride * stride
-	f := &feed{logger: fs.logger, now: fs.now, key: key, life: fs.life, gallery: fs.gallery, boards: fs.boards, limit: fs.limit, nextID: first + stride, wake: make(chan struct{}), readers: map[*reader]struct{}{}}
+	f := &feed{logger: fs.logger, now: fs.now, key: key, gallery: fs.gallery, boards: fs.boards, limit: fs.limit, nextID: first + stride, wake: make(chan struct{}), readers: map[*reader]struct{}{}}
 	f.tr = wire.NewTranslator(wire.Options{Now: fs.now, Policy: f.policy, Result: f.pictureURL})
 	fs.all[key] = f
 	return f
@@ -252,7 +248,6 @@ func (f *feed) ending(code, text string) {
 func (fs *feeds) close() {
 	fs.mu.Lock()
 	fs.closed = true
-	fs.endLife()
 	all := fs.all
 	fs.all = map[string]*feed{}
 	fs.mu.Unlock()

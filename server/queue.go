@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent"
@@ -24,16 +25,35 @@ func say(ctx context.Context, s *piweb.Session, behaviour string, in piweb.Input
 	return s.Prompt(ctx, in)
 }
 
-// finish ends the wait of the pages whose command led to no prompt: they opened a
-// stream for a turn, and none begins.
-func (f *feed) finish(t *wrapper.Turn) {
-	_ = t.Wait(f.life) // what became of the command is told by its own events
+// answered is called for a command that led to no prompt, with the number of its
+// first event. The pages that sent it opened a stream for a turn, and where none
+// begins they get a lone end.
+func (f *feed) answered(seq uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.catchUp(); !f.dead && !f.tr.Running() {
-		f.add([]wire.Frame{{Chunk: &wire.Chunk{Type: wire.Finish}}})
+	switch f.catchUp(); {
+	case f.dead:
+	case f.idleEnd == seq:
+		f.finish()
+	case f.pos <= seq:
+		f.awaited = append(f.awaited, seq)
 	}
 }
+
+// noteEnd looks for ends of prompts that were no turns. It is called under mu,
+// before the event is translated.
+func (f *feed) noteEnd(e wrapper.Event) {
+	if e.Type != wrapper.PromptDone || f.tr.Running() {
+		return
+	}
+	f.idleEnd = e.Seq
+	if slices.Contains(f.awaited, e.Seq) {
+		f.finish()
+	}
+	f.awaited = slices.DeleteFunc(f.awaited, func(seq uint64) bool { return seq <= e.Seq })
+}
+
+func (f *feed) finish() { f.add([]wire.Frame{{Chunk: &wire.Chunk{Type: wire.Finish}}}) }
 
 func (s *Server) steer(w http.ResponseWriter, r *http.Request, args map[string]string) error {
 	return s.queueMessage(w, r, args["id"], "steer")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/server/wire"
@@ -38,12 +37,8 @@ func write(w http.ResponseWriter, r *http.Request, status int, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set(versionHeader, wire.ProtocolVersion)
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that left is no news
-	}
+	sendBody(w, r, status, body)
 }
 
 // okay is the answer of what has no other.

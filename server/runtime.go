@@ -48,6 +48,8 @@ type Runtime interface {
 	Delete(ctx context.Context, path string) ([]session.Trashed, error)
 	Trashed(cwd string) ([]session.Trashed, error)
 	Restore(ctx context.Context, cwd, ref string) ([]session.Trashed, error)
+	// Collect finds what no session names any more.
+	Collect(ctx context.Context, cwd string, o piweb.CollectOptions) (piweb.Collected, error)
 	// Favorites are what the user marked.
 	Favorites() *piweb.Favorites
 	// Release stops a live session; its file stays.

@@ -73,6 +73,7 @@ type Server struct {
 	index    *index
 	stores   stores
 	boards   boards
+	listed   listVersion
 	page     *page
 	routes   router
 	streams  atomic.Int64

@@ -219,7 +219,7 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 		}
 		turn, err := say(ctx, st.s, behaviour, in)
 		if err == nil && behaviour == "" && turn.Entry == "" {
-			st.feed.pumps.Go(func() { st.feed.finish(turn) })
+			st.feed.answered(turn.Seq)
 		}
 		return err
 	})

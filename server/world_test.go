@@ -207,7 +207,7 @@ func (w *world) send(a *ask) answer {
 	if out.body, err = io.ReadAll(res.Body); err != nil {
 		w.t.Fatal(err)
 	}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") && len(out.body) > 0 {
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") && len(out.body) > 0 && res.Header.Get("Content-Encoding") == "" {
 		if err := json.Unmarshal(out.body, &out.json); err != nil {
 			w.t.Fatalf("%s %s: %v in %s", a.method, a.path, err, out.body)
 		}
