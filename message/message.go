@@ -3,7 +3,6 @@ package message
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // Role says who speaks. Values other than the constants belong to other writers.
@@ -162,22 +161,8 @@ func withRole(role Role, body any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The MarshalJSON methods write a message as pi stores it.
-
-func (m *User) MarshalJSON() ([]byte, error) {
-	type plain User
-	return withRole(RoleUser, (*plain)(m))
-}
-
-func (m *Assistant) MarshalJSON() ([]byte, error) {
-	type plain Assistant
-	return withRole(RoleAssistant, (*plain)(m))
-}
-
-func (m *ToolResult) MarshalJSON() ([]byte, error) {
-	type plain ToolResult
-	return withRole(RoleToolResult, (*plain)(m))
-}
+// The MarshalJSON methods write a message as pi stores it; see encode.go for those
+// of every turn.
 
 func (m *BashExecution) MarshalJSON() ([]byte, error) {
 	type plain BashExecution
@@ -200,43 +185,3 @@ func (m *CompactionSummary) MarshalJSON() ([]byte, error) {
 }
 
 func (m *Unknown) MarshalJSON() ([]byte, error) { return m.Raw, nil }
-
-// Decode reads a message. It fails only where data is not a JSON object: a
-// field of an unexpected type reads as absent, because one odd field of another
-// writer must not hide a conversation.
-func Decode(data []byte) (Message, error) {
-	var head struct {
-		Role json.RawMessage `json:"role"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("message: not a JSON object: %w", err)
-	}
-	var role Role
-	_ = json.Unmarshal(head.Role, &role)
-	switch role {
-	case RoleSystem:
-		return lenient(data, &System{}), nil
-	case RoleUser:
-		return lenient(data, &User{}), nil
-	case RoleAssistant:
-		return lenient(data, &Assistant{}), nil
-	case RoleToolResult:
-		return lenient(data, &ToolResult{}), nil
-	case RoleBashExecution:
-		return lenient(data, &BashExecution{}), nil
-	case RoleCustom:
-		return lenient(data, &Custom{}), nil
-	case RoleBranchSummary:
-		return lenient(data, &BranchSummary{}), nil
-	case RoleCompactionSummary:
-		return lenient(data, &CompactionSummary{}), nil
-	}
-	return &Unknown{Kind: role, Raw: bytes.Clone(data)}, nil
-}
-
-// lenient decodes what fits: encoding/json goes on after a field of the wrong
-// type and reports the first one at the end.
-func lenient[M any](data []byte, m *M) *M {
-	_ = json.Unmarshal(data, m)
-	return m
-}

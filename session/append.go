@@ -107,7 +107,7 @@ func (s *Session) takeBack(m mark) error {
 		return fmt.Errorf("%s: the entries could not be taken back: %w", s.path, err)
 	}
 	for _, e := range s.entries[m.entries:] {
-		delete(s.byID, e.ID) // ids of our own are new in the file
+		s.byID.remove(s.entries, e.ID) // ids of our own are new in the file
 	}
 	s.entries, s.end, s.leaf, s.nextLine = s.entries[:m.entries], m.end, m.leaf, m.nextLine
 	s.remember()
@@ -131,7 +131,7 @@ func (s *Session) ready() error {
 // encodeAll gives payloads ids and parents, in order. Their bytes are in mem.
 func (s *Session) encodeAll(payloads []Payload) ([]Entry, error) {
 	parent := s.leafID()
-	taken := map[ID]bool{}
+	taken := make(map[ID]bool, 1) // on the stack for a few
 	entries := make([]Entry, 0, len(payloads))
 	for _, p := range payloads {
 		id, err := s.newID(taken)
@@ -198,7 +198,8 @@ func (s *Session) accept(entries []Entry) []ID {
 // only catches up.
 func (s *Session) openForWriting() error {
 	fs := s.opts.fs()
-	if err := s.restoreIfGone(); err != nil {
+	info, err := s.restoreIfGone()
+	if err != nil {
 		return err
 	}
 	if s.lock == nil {
@@ -211,8 +212,9 @@ func (s *Session) openForWriting() error {
 		}
 		s.lock = lock
 		s.opts.Lease.claim(s.path, s.opts.now())
+		info = nil // somebody may have written before the lock was ours
 	}
-	if err := s.catchUp(); err != nil {
+	if err := s.catchUpTo(info); err != nil {
 		return err
 	}
 	if s.migrate {
@@ -246,45 +248,51 @@ func (s *Session) useFile(f durable.File) error {
 	return nil
 }
 
-// restoreIfGone notices that the file was deleted or replaced. A deleted file
-// is written again from the one that is still open, header first: an append by
-// name alone would make a file without a header, which nobody could open.
-func (s *Session) restoreIfGone() error {
+// restoreIfGone notices that the file was deleted or replaced, and returns what it
+// saw of the file, nil where it was deleted. A deleted file is written again from the
+// one that is still open, header first: an append by name alone would make a file
+// without a header, which nobody could open.
+func (s *Session) restoreIfGone() (os.FileInfo, error) {
 	info, err := s.opts.fs().Stat(s.path)
 	if err == nil {
 		if !os.SameFile(info, s.info) {
-			return fmt.Errorf("%s: append: %w; nothing was written, reopen it", s.path, ErrReplaced)
+			return nil, fmt.Errorf("%s: append: %w; nothing was written, reopen it", s.path, ErrReplaced)
 		}
-		return nil
+		return info, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: append: %w", s.path, err)
+		return nil, fmt.Errorf("%s: append: %w", s.path, err)
 	}
 	data := make([]byte, s.end)
 	if s.end > 0 {
 		if _, err := s.file.ReadAt(data, 0); err != nil {
-			return fmt.Errorf("%s: the file was deleted and its bytes cannot be read any more: %w", s.path, err)
+			return nil, fmt.Errorf("%s: the file was deleted and its bytes cannot be read any more: %w", s.path, err)
 		}
 	}
 	if err := s.opts.fs().MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
-		return fmt.Errorf("%s: write the deleted session again: %w", s.path, err)
+		return nil, fmt.Errorf("%s: write the deleted session again: %w", s.path, err)
 	}
 	f, err := durable.Create(s.opts.fs(), s.path, data, 0o644)
 	if err != nil {
-		return fmt.Errorf("%s: write the deleted session again: %w", s.path, err)
+		return nil, fmt.Errorf("%s: write the deleted session again: %w", s.path, err)
 	}
 	s.note(KindOtherWriter, 0, 0, "", "the file was deleted by another program; it was written again with all its entries")
 	_ = s.lock.Unlock()
 	s.lock, s.info = nil, nil
 	s.dirty = append(s.dirty, filepath.Dir(s.path))
-	return s.useFile(f)
+	return nil, s.useFile(f)
 }
 
 // catchUp indexes what other writers appended behind the end that we know.
-func (s *Session) catchUp() error {
-	info, err := s.file.Stat()
-	if err != nil {
-		return fmt.Errorf("%s: append: %w", s.path, err)
+func (s *Session) catchUp() error { return s.catchUpTo(nil) }
+
+// catchUpTo is catchUp where the file was looked at just now; nil where it was not.
+func (s *Session) catchUpTo(info os.FileInfo) error {
+	if info == nil {
+		var err error
+		if info, err = s.file.Stat(); err != nil {
+			return fmt.Errorf("%s: append: %w", s.path, err)
+		}
 	}
 	if info.Size() < s.end {
 		return fmt.Errorf("%s: the file is %d bytes long and was %d: %w; nothing was written, reopen it",
@@ -395,20 +403,26 @@ func (s *Session) Release() {
 	s.held = false
 }
 
+// maxBuffer is how much of a write is kept for the next one, in bytes.
+const maxBuffer = 64 << 10
+
 // write appends encoded entries to the file.
 func (s *Session) write(entries []Entry) ([]ID, error) {
-	var buf bytes.Buffer
+	lines := s.buffer[:0]
 	if s.noHeader {
-		writeLine(&buf, s.header.Raw)
+		lines = append(append(lines, s.header.Raw...), '\n')
 	}
 	if s.openTail {
-		buf.WriteByte('\n') // a fragment stays as a line of its own
+		lines = append(lines, '\n') // a fragment stays as a line of its own
 	}
 	for i := range entries {
-		entries[i].Offset = s.end + int64(buf.Len())
-		writeLine(&buf, entries[i].mem)
+		entries[i].Offset = s.end + int64(len(lines))
+		lines = append(append(lines, entries[i].mem...), '\n')
 	}
-	if err := durable.Append(s.file, s.end, buf.Bytes()); err != nil {
+	if s.buffer = lines; cap(lines) > maxBuffer {
+		s.buffer = nil
+	}
+	if err := durable.Append(s.file, s.end, lines); err != nil {
 		return nil, s.failedWrite(err)
 	}
 	// pi takes no lock: it may have written between our look at the end and the
@@ -416,7 +430,7 @@ func (s *Session) write(entries []Entry) ([]ID, error) {
 	switch info, err := s.file.Stat(); {
 	case err != nil:
 		return nil, s.failedWrite(fmt.Errorf("%w: %w", durable.ErrUnknownState, err))
-	case info.Size() != s.end+int64(buf.Len()):
+	case info.Size() != s.end+int64(len(lines)):
 		return s.interleaved(info.Size(), entries)
 	}
 	first := s.nextLine
@@ -426,10 +440,10 @@ func (s *Session) write(entries []Entry) ([]ID, error) {
 	for i := range entries {
 		entries[i].Line, entries[i].mem = first+i, nil
 	}
-	s.end += int64(buf.Len())
+	s.end += int64(len(lines))
 	s.nextLine = first + len(entries)
 	s.openTail, s.noHeader = false, false
-	s.rememberAlso(buf.Bytes())
+	s.rememberAlso(lines)
 	return s.accept(entries), nil
 }
 
@@ -443,7 +457,7 @@ func (s *Session) interleaved(size int64, entries []Entry) ([]ID, error) {
 	ours := make(map[ID]bool, len(entries))
 	for i, e := range entries {
 		ids[i], ours[e.ID] = e.ID, true
-		if _, ok := s.byID[e.ID]; err == nil && !ok {
+		if _, ok := s.place(e.ID); err == nil && !ok {
 			err = ErrReplaced
 		}
 	}
@@ -461,7 +475,8 @@ func (s *Session) interleaved(size int64, entries []Entry) ([]ID, error) {
 	s.leaf = len(s.entries) - 1
 	what := "the last of all is the leaf now"
 	if s.held {
-		s.leaf, what = s.byID[ids[len(ids)-1]], "they are a branch beside the running turn"
+		s.leaf, _ = s.place(ids[len(ids)-1])
+		what = "they are a branch beside the running turn"
 	}
 	if n := len(s.entries) - before - len(entries); n > 0 {
 		s.note(KindOtherWriter, line, s.entries[before].Offset, s.entries[len(s.entries)-1].ID, "another program appended %d entries at the same time; %s", n, what)

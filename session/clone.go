@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -84,7 +85,7 @@ func (s *Session) copyBytes(w io.Writer, from, to int64) error {
 func (s *Session) headerPlace() (at, length int64, err error) {
 	found := false
 	err = lines(section{s, s.end}, 0, 1, func(l line) error {
-		for _, seg := range segments(nil, l, shape) {
+		for _, seg := range segments(nil, l, structure.Shape) {
 			if !seg.damage && seg.head.typ == typeHeader {
 				at, length, found = seg.offset, int64(len(seg.data)), true
 				return io.EOF

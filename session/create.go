@@ -43,7 +43,7 @@ func Create(n NewSession, opts Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{opts: opts, byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+	s := &Session{opts: opts, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
 	if err := s.setHeader(id, n.CWD, n.ParentSession); err != nil {
 		return nil, err
 	}

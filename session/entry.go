@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/tidwall/gjson"
 )
 
@@ -85,7 +86,10 @@ type Diagnostic struct {
 // truthy tells whether a JSON value counts as a value for pi: null, false, 0 and
 // the empty string do not.
 func truthy(value []byte) bool {
-	v := gjson.Parse(alias(value))
+	if value[0] == '{' || value[0] == '[' {
+		return true
+	}
+	v := gjson.Parse(structure.Alias(value))
 	switch v.Type {
 	case gjson.Null, gjson.False:
 		return false

@@ -186,7 +186,7 @@ func (s *Session) offspring(o ForkOptions) (*Session, Place, error) {
 	if err != nil {
 		return nil, Place{}, err
 	}
-	n := &Session{opts: s.opts, byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+	n := &Session{opts: s.opts, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
 	if err := n.setHeader(id, cwd, from); err != nil {
 		return nil, Place{}, err
 	}
@@ -199,7 +199,7 @@ func (s *Session) forkPath(at ID) ([]Entry, error) {
 	if at == "" {
 		return nil, nil
 	}
-	i, ok := s.byID[at]
+	i, ok := s.place(at)
 	if !ok {
 		return nil, fmt.Errorf("%s: fork: %w: %s; `piweb sessions show` lists those of the branch", s.path, ErrNoEntry, at)
 	}
@@ -301,7 +301,7 @@ func (d *Draft) setLabels(src *Session) error {
 		}
 		l := lenient[Label](raw)
 		delete(counts, l.TargetID)
-		if _, stays := d.s.byID[l.TargetID]; stays && l.Label != "" {
+		if _, stays := d.s.place(l.TargetID); stays && l.Label != "" {
 			counts[l.TargetID] = label{e, raw}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -31,9 +32,9 @@ func setField(raw []byte, key string, value []byte) ([]byte, error) {
 		return nil, err
 	}
 	var spans [][2]int
-	end := shape.fields(raw, 0, maxDepth, func(k []byte, at int) int {
-		end := shape.value(raw, at, maxDepth-1)
-		if string(plainKey(k)) == key {
+	end := structure.Shape.Fields(raw, 0, structure.MaxDepth, func(k []byte, at int) int {
+		end := structure.Shape.Value(raw, at, structure.MaxDepth-1)
+		if string(structure.Key(k)) == key {
 			spans = append(spans, [2]int{at, end})
 		}
 		return end

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/internal/structure"
 )
 
 // The offset index keeps what a scan of a large file found, so that the next
@@ -32,7 +33,7 @@ const (
 	// are scanned in the time that an index takes.
 	indexMin = 1 << 20
 	// indexMagic begins an index and names its format.
-	indexMagic = "piweb index 1\n"
+	indexMagic = "piweb index 2\n"
 
 	samples      = 16
 	sampleLength = 1024
@@ -121,27 +122,57 @@ func (s *Session) encodeIndex(sum uint32) ([]byte, error) {
 	out := append(make([]byte, 0, len(head)+64*len(s.entries)), indexMagic...)
 	str := func(t string) { out = append(binary.AppendUvarint(out, uint64(len(t))), t...) }
 	str(string(head))
-	var last Entry
-	for _, e := range s.entries {
-		out = binary.AppendVarint(out, e.Offset-last.Offset)
+	kinds := map[kind]int{}
+	last := &Entry{Line: 1}
+	for i := range s.entries {
+		e := &s.entries[i]
+		var flags byte
+		if e.Offset == last.Offset+last.Len+1 && e.Line == last.Line+1 && e.value == last.value+1 {
+			flags |= nextLine
+		}
+		if e.Parent == last.ID && e.Parent != "" {
+			flags |= nextParent
+		}
+		k := kind{e.Type, e.CustomType, e.Role}
+		place, known := kinds[k]
+		if !known {
+			place = len(kinds)
+			kinds[k] = place
+			flags |= newKind
+		}
+		out = append(out, flags)
 		out = binary.AppendUvarint(out, uint64(e.Len))
-		out = binary.AppendVarint(out, int64(e.Line-last.Line))
-		out = binary.AppendVarint(out, int64(e.value-last.value))
+		if flags&nextLine == 0 {
+			out = binary.AppendVarint(out, e.Offset-last.Offset)
+			out = binary.AppendVarint(out, int64(e.Line-last.Line))
+			out = binary.AppendVarint(out, int64(e.value-last.value))
+		}
 		str(string(e.ID))
-		if e.Parent == last.ID && e.Parent != "" { // nearly always
-			out = append(out, 1)
-		} else {
-			out = append(out, 0)
+		if flags&nextParent == 0 {
 			str(string(e.Parent))
 		}
-		str(e.Type)
-		str(e.CustomType)
-		str(e.Role)
+		out = binary.AppendUvarint(out, uint64(place))
+		if !known {
+			str(e.Type)
+			str(e.CustomType)
+			str(e.Role)
+		}
 		str(e.timestamp)
 		last = e
 	}
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli)), nil
 }
+
+// Flags of an entry in an index: what nearly always follows from the one before is
+// not written.
+const (
+	nextLine   = 1 << iota // it is the next value, on the next line, and nothing between
+	nextParent             // its parent is the entry before
+	newKind                // its kind stands here for the first time
+)
+
+// kind is what few strings say of many entries.
+type kind struct{ typ, customType, role string }
 
 // loadIndex takes over an index that fits the file of the given size, and tells
 // whether it did. What it changes it changes only then.
@@ -168,17 +199,15 @@ func (s *Session) loadIndex(size int64) bool {
 	s.header, s.entries, s.diags = header, entries, head.Diags
 	s.end, s.nextLine, s.values = head.End, head.NextLine, head.Values
 	s.indexed, s.indexEnd = len(entries), head.End
-	s.byID = make(map[ID]int, len(entries))
+	s.byID.reserve(len(entries))
 	for i := range s.entries {
 		e := &s.entries[i]
-		e.pos = i
-		if first, again := s.byID[e.ID]; again {
+		if first := s.byID.put(entries, e.ID, i); first >= 0 {
 			if len(s.twins[e.ID]) == 0 {
 				s.twins[e.ID] = []int{first}
 			}
 			s.twins[e.ID] = append(s.twins[e.ID], i)
 		}
-		s.byID[e.ID] = i
 	}
 	return true
 }
@@ -193,43 +222,58 @@ func decodeIndex(data []byte) (head indexHead, entries []Entry, ok bool) {
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(data[len(body):]) {
 		return head, nil, false
 	}
-	r := indexReader{rest: string(body[len(indexMagic):])} // one copy, shared by all strings
+	r := indexReader{data: structure.Alias(body), at: len(indexMagic)} // shared by all strings
 	if json.Unmarshal([]byte(r.str()), &head) != nil || head.Entries < 0 || head.Entries > len(body) {
 		return head, nil, false
 	}
 	entries = make([]Entry, head.Entries)
-	var last Entry
+	var kinds []kind
+	last := &Entry{Line: 1}
 	for i := range entries {
-		e := Entry{Offset: last.Offset + r.varint(), Len: int64(r.uvarint()), Line: last.Line + int(r.varint()), value: last.value + int(r.varint())}
-		e.ID = ID(r.str())
-		if r.byte() == 1 {
+		e := &entries[i]
+		flags := r.byte()
+		e.pos, e.Len = i, int64(r.uvarint())
+		if flags&nextLine != 0 {
+			e.Offset, e.Line, e.value = last.Offset+last.Len+1, last.Line+1, last.value+1
+		} else {
+			e.Offset, e.Line, e.value = last.Offset+r.varint(), last.Line+int(r.varint()), last.value+int(r.varint())
+		}
+		if e.ID = ID(r.str()); flags&nextParent != 0 {
 			e.Parent = last.ID
 		} else {
 			e.Parent = ID(r.str())
 		}
-		e.Type, e.CustomType, e.Role, e.timestamp = intern(r.str()), intern(r.str()), intern(r.str()), r.str()
-		if r.bad || e.Offset < 0 || e.Len < 2 || e.Offset+e.Len > head.End {
+		place := r.uvarint()
+		if flags&newKind != 0 {
+			kinds = append(kinds, kind{intern(r.str()), intern(r.str()), intern(r.str())})
+		}
+		if place >= uint64(len(kinds)) {
 			return head, nil, false
 		}
-		entries[i], last = e, e
+		e.Type, e.CustomType, e.Role = kinds[place].typ, kinds[place].customType, kinds[place].role
+		e.timestamp = r.str()
+		if r.bad || e.Offset < 0 || e.Len < 2 || e.Offset > head.End-e.Len {
+			return head, nil, false
+		}
+		last = e
 	}
-	return head, entries, !r.bad && r.rest == ""
+	return head, entries, !r.bad && r.at == len(r.data)
 }
 
 // indexReader reads the parts of an index; bad says that it ended too early.
 type indexReader struct {
-	rest string
+	data string
+	at   int
 	bad  bool
 }
 
 func (r *indexReader) byte() byte {
-	if r.rest == "" {
+	if r.at >= len(r.data) {
 		r.bad = true
 		return 0
 	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
+	r.at++
+	return r.data[r.at-1]
 }
 
 func (r *indexReader) uvarint() uint64 {
@@ -252,13 +296,12 @@ func (r *indexReader) varint() int64 {
 
 func (r *indexReader) str() string {
 	n := r.uvarint()
-	if n > uint64(len(r.rest)) {
+	if n > uint64(len(r.data)-r.at) {
 		r.bad = true
 		return ""
 	}
-	s := r.rest[:n]
-	r.rest = r.rest[n:]
-	return s
+	r.at += int(n)
+	return r.data[r.at-int(n) : r.at]
 }
 
 // checkIndexed holds the bytes of an entry that came from an index against it.

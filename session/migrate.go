@@ -23,7 +23,7 @@ import (
 func (s *Session) migrateInMemory() error {
 	s.migrate = true
 	old := s.entries
-	s.entries, s.byID, s.twins = nil, map[ID]int{}, map[ID][]int{}
+	s.entries, s.byID, s.twins = nil, places{}, map[ID][]int{}
 	byValue := map[int]ID{} // place among the values → id, for kept indexes
 	var parent ID
 	for _, e := range old {
@@ -54,7 +54,7 @@ func (s *Session) derivedID(place int) ID {
 	for salt := 0; ; salt++ {
 		sum := sha256.Sum256([]byte(s.header.ID + "\n" + strconv.Itoa(place) + "\n" + strconv.Itoa(salt)))
 		id := ID(hex.EncodeToString(sum[:4]))
-		if _, taken := s.byID[id]; !taken {
+		if _, taken := s.place(id); !taken {
 			return id
 		}
 	}

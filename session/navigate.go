@@ -38,7 +38,7 @@ func (s *Session) MoveLeaf(target ID, carry ...Payload) (text string, err error)
 		}
 	}
 	// What is refused, or there already, must not write: not even a migration.
-	i, ok := s.byID[target]
+	i, ok := s.place(target)
 	if !ok {
 		return "", fmt.Errorf("%s: move the leaf: %w: %s", s.path, ErrNoEntry, target)
 	}

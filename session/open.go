@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/tidwall/gjson"
 )
 
@@ -17,7 +18,7 @@ import (
 // Append. A file that is no session is a *FormatError. Opening never changes the
 // file, whatever is in it.
 func Open(path string, opts Options) (*Session, error) {
-	s := &Session{opts: opts, path: path, byID: map[ID]int{}, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
+	s := &Session{opts: opts, path: path, twins: map[ID][]int{}, leaf: -1, nextLine: 1}
 	if err := regular(opts.fs(), path); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func ReadHeader(path string) (Header, error) {
 		return Header{}, openError(path, err)
 	}
 	defer f.Close()
-	s := &Session{path: path, file: f, byID: map[ID]int{}, twins: map[ID][]int{}}
+	s := &Session{path: path, file: f, twins: map[ID][]int{}}
 	err = lines(section{s, headerLimit}, 0, 1, func(l line) error {
 		if err := s.scanLine(l); err != nil {
 			return err
@@ -174,6 +175,8 @@ func (r section) ReadAt(p []byte, off int64) (int, error) {
 // scanFrom indexes the bytes from offset start to end and notes what it meets.
 func (s *Session) scanFrom(start, end int64) error {
 	var format *FormatError
+	s.scanning = end
+	defer func() { s.scanning = 0 }()
 	err := lines(section{s, end}, start, s.nextLine, func(l line) error {
 		s.nextLine = l.num + 1
 		if l.num == 1 && bytes.HasPrefix(l.data, []byte("\xEF\xBB\xBF")) {
@@ -201,7 +204,7 @@ func (s *Session) checkLast() error {
 		if err != nil {
 			return err
 		}
-		if valid(raw) {
+		if structure.Valid(raw) {
 			s.checkText(e, raw)
 			return nil
 		}
@@ -228,15 +231,15 @@ const notText = "the record has bytes that are not UTF-8; they are read as \uFFF
 func (s *Session) drop() {
 	last := len(s.entries) - 1
 	e := s.entries[last]
-	s.entries = s.entries[:last]
+	defer func() { s.entries = s.entries[:last] }()
 	twins := s.twins[e.ID]
 	if len(twins) == 0 {
-		delete(s.byID, e.ID)
+		s.byID.remove(s.entries, e.ID)
 		return
 	}
 	s.forget(KindDuplicate, e.Offset)
 	s.twins[e.ID] = twins[:len(twins)-1]
-	s.byID[e.ID] = twins[len(twins)-2]
+	s.byID.put(s.entries, e.ID, twins[len(twins)-2])
 	if len(twins) == 2 {
 		delete(s.twins, e.ID)
 	}
@@ -369,7 +372,7 @@ func (t *strand) keep(s string) string {
 	}
 	at := len(t.block)
 	t.block = append(t.block, s...)
-	return alias(t.block[at:])
+	return structure.Alias(t.block[at:])
 }
 
 // intern shares the few strings that occur in every line.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -221,7 +222,7 @@ func encode(p Payload, id, parent ID, at time.Time) ([]byte, error) {
 		if p.Message == nil {
 			return nil, fmt.Errorf("session: a message entry without a message")
 		}
-		return encodeMessage(c, p.Message)
+		return appendMessage(make([]byte, 0, 256), c, p.Message)
 	}
 	head, err := message.Marshal(c)
 	if err != nil {
@@ -238,25 +239,20 @@ func encode(p Payload, id, parent ID, at time.Time) ([]byte, error) {
 	return append(append(head[:len(head)-1:len(head)-1], ','), body[1:]...), nil
 }
 
-// encodeMessage is encode for messages, which are nearly all that is written. What
-// a message makes of itself is taken as it is: encoding/json would read it twice
-// more.
-func encodeMessage(c common, m message.Message) ([]byte, error) {
-	head, err := message.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	var body []byte
-	self, ok := m.(json.Marshaler)
-	if _, foreign := m.(*message.Unknown); ok && !foreign {
-		body, err = self.MarshalJSON()
+// appendMessage is encode for messages, which are nearly all that is written.
+func appendMessage(out []byte, c common, m message.Message) ([]byte, error) {
+	out = structure.AppendText(append(out, `{"type":`...), c.Type)
+	out = structure.AppendText(append(out, `,"id":`...), string(c.ID))
+	out = append(out, `,"parentId":`...)
+	if c.ParentID == nil {
+		out = append(out, "null"...)
 	} else {
-		body, err = message.Marshal(m)
+		out = structure.AppendText(out, string(*c.ParentID))
 	}
+	out = structure.AppendText(append(out, `,"timestamp":`...), c.Timestamp)
+	out, err := message.Append(append(out, `,"message":`...), m)
 	if err != nil {
 		return nil, fmt.Errorf("session: encode a message entry: %w", err)
 	}
-	out := make([]byte, 0, len(head)+len(body)+len(`,"message":`)+1)
-	out = append(append(out, head[:len(head)-1]...), `,"message":`...)
-	return append(append(out, body...), '}'), nil
+	return append(out, '}'), nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/piweb-go/piweb/internal/structure"
 )
 
 const (
@@ -129,7 +131,7 @@ type segment struct {
 // line is one value. Where writers lost a line feed a line holds several, and
 // where one died in the middle of a record a fragment stands in front of a whole
 // one; both give back every record that is still whole.
-func segments(into []segment, l line, g grammar) []segment {
+func segments(into []segment, l line, g structure.Grammar) []segment {
 	data, offset := trim(l.data, l.offset)
 	if len(data) > 0 && l.cut {
 		return append(into, segment{offset: offset, data: data, damage: true})
@@ -150,6 +152,9 @@ func segments(into []segment, l line, g grammar) []segment {
 
 // trim removes JSON white space at both ends and follows with the offset.
 func trim(data []byte, offset int64) ([]byte, int64) {
+	if n := len(data); n > 0 && data[0] > ' ' && data[n-1] > ' ' {
+		return data, offset // nearly always
+	}
 	left := bytes.TrimLeft(data, " \t\r\n")
 	offset += int64(len(data) - len(left))
 	return bytes.TrimRight(left, " \t\r\n"), offset
@@ -169,7 +174,7 @@ func nextRecord(data []byte) int {
 			return -1
 		}
 		at += 1 + i
-		if n, h := wholeValue(data[at:], strict); n > 0 && h.hasID && h.hasParent {
+		if n, h := wholeValue(data[at:], structure.Strict); n > 0 && h.hasID && h.hasParent {
 			return at
 		}
 	}

@@ -8,11 +8,13 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/internal/structure"
 )
 
 // Options inject what tests need to control. The zero value is right for
@@ -47,7 +49,7 @@ func (o *Options) minIndexed() int64 {
 }
 
 // look is how closely a scan looks.
-func (o *Options) look() grammar { return grammar(o.Strict) }
+func (o *Options) look() structure.Grammar { return structure.Grammar(o.Strict) }
 
 func (o *Options) fs() durable.FS {
 	if o.FS == nil {
@@ -80,7 +82,7 @@ type Session struct {
 	path    string
 	header  Header
 	entries []Entry
-	byID    map[ID]int   // the last entry with an id
+	byID    places       // the last entry with an id
 	twins   map[ID][]int // all of them, where there is more than one
 	leaf    int          // place of the leaf in entries, -1 for none
 	diags   []Diagnostic
@@ -91,6 +93,7 @@ type Session struct {
 	end       int64        // size of the file that we know
 	segs      []segment    // of the line that is scanned
 	strand    strand       // strings of the entries
+	scanning  int64        // where the bytes end that a scan is reading
 	values    int          // JSON values seen
 	nextLine  int          // number of the line that an append begins
 	openTail  bool         // the last byte is not a line feed
@@ -98,6 +101,7 @@ type Session struct {
 	tailRead  bool         // the last line gave all that it holds
 	known     []byte       // the last bytes before end, to notice a rewrite in place
 	scratch   []byte       // to compare with known
+	buffer    []byte       // what an append writes
 	indexed   int          // the first entries, that came from an index
 	indexEnd  int64        // what the index on disk covers
 	adopted   int          // entries that other programs appended since the open
@@ -176,7 +180,7 @@ func (s *Session) Backward() iter.Seq[Entry] {
 func (s *Session) Entry(id ID) (Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.byID[id]
+	i, ok := s.place(id)
 	if !ok {
 		return Entry{}, false
 	}
@@ -204,7 +208,7 @@ func (s *Session) Raw(e Entry) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	raw, err := s.raw(e)
-	if err == nil && e.mem == nil && isSaid(e.Type, e.Role) && !valid(raw) {
+	if err == nil && e.mem == nil && isSaid(e.Type, e.Role) && !structure.Valid(raw) {
 		return nil, fmt.Errorf("%s: line %d: %w: %s; the bytes stay where they are", s.path, e.Line, ErrDamaged, describeDamage(line{}, raw))
 	}
 	return raw, err
@@ -258,18 +262,37 @@ func (s *Session) note(kind Kind, line int, offset int64, id ID, format string, 
 	s.diags = append(s.diags, Diagnostic{kind, line, offset, id, fmt.Sprintf(format, args...)})
 }
 
+// place is where the last entry with an id stands in entries.
+func (s *Session) place(id ID) (int, bool) { return s.byID.get(s.entries, id) }
+
 // add puts an entry at the end of the index. It does not move the leaf.
 func (s *Session) add(e Entry) {
 	e.pos = len(s.entries)
-	if first, ok := s.byID[e.ID]; ok && e.ID != "" { // entries of version 1 get their ids later
+	if first := s.byID.put(s.entries, e.ID, e.pos); first >= 0 && e.ID != "" { // entries of version 1 get their ids later
 		if len(s.twins[e.ID]) == 0 {
 			s.twins[e.ID] = []int{first}
 			s.note(KindDuplicate, e.Line, e.Offset, e.ID, "the id %s occurs again; the last entry with it counts", e.ID)
 		}
 		s.twins[e.ID] = append(s.twins[e.ID], e.pos)
 	}
-	s.byID[e.ID] = e.pos
+	if len(s.entries) == cap(s.entries) && e.Offset < s.scanning {
+		s.reserve(e.Offset)
+	}
 	s.entries = append(s.entries, e)
+}
+
+// reserve makes room for the entries of the file that is scanned, of which the
+// scan has come as far as the offset at, in proportion to those that it met. The
+// rest of the file may be of another kind: a guess may be at most eight times what
+// is there.
+func (s *Session) reserve(at int64) {
+	n := len(s.entries)
+	if n < 16 || at <= 0 {
+		return
+	}
+	guess := min(float64(n)*float64(s.scanning)/float64(at)*1.05, 8*float64(n))
+	s.entries = slices.Grow(s.entries, int(guess)-n+1)
+	s.byID.reserve(int(guess))
 }
 
 // newID draws an entry id that is not in the file.
@@ -280,7 +303,7 @@ func (s *Session) newID(taken map[ID]bool) (ID, error) {
 			return "", fmt.Errorf("session: draw an id: %w", err)
 		}
 		id := ID(hex.EncodeToString(b[:]))
-		if _, ok := s.byID[id]; !ok && !taken[id] {
+		if _, ok := s.place(id); !ok && !taken[id] {
 			return id, nil
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ func (s *Session) Branch(leaf ID) (Branch, error) {
 	if leaf == "" {
 		return Branch{}, nil
 	}
-	i, ok := s.byID[leaf]
+	i, ok := s.place(leaf)
 	if !ok {
 		return Branch{}, fmt.Errorf("%s: %w: %s", s.path, ErrNoEntry, leaf)
 	}
@@ -69,7 +70,7 @@ func (s *Session) walk(leaf int) Branch {
 // is taken, so that a re-used id costs no history. It returns -1 when there is
 // none, and whether the id exists at all.
 func (s *Session) parentOf(e Entry, visited []bool, cursor map[ID]int) (place int, known bool) {
-	last, ok := s.byID[e.Parent]
+	last, ok := s.place(e.Parent)
 	if !ok {
 		return -1, false
 	}
@@ -113,7 +114,7 @@ func (s *Session) leafPlaces() []int {
 	}
 	var places []int
 	for i, e := range s.entries {
-		if !isParent[e.ID] && s.byID[e.ID] == i {
+		if last, _ := s.place(e.ID); !isParent[e.ID] && last == i {
 			places = append(places, i)
 		}
 	}
@@ -129,6 +130,9 @@ func (s *Session) noteLeaves() {
 	}
 	depth := s.messageDepths()
 	own := depth[s.leaf]
+	if slices.Max(depth) == own {
+		return
+	}
 	const show = 3
 	var hidden []string
 	more, line, offset := 0, 0, int64(0)
@@ -158,8 +162,9 @@ func (s *Session) noteLeaves() {
 // parent that stands behind its child does not count: this is for a notice only.
 func (s *Session) messageDepths() []int {
 	depth := make([]int, len(s.entries))
-	for i, e := range s.entries {
-		if p, ok := s.byID[e.Parent]; ok && e.Parent != "" && p < i {
+	for i := range s.entries {
+		e := &s.entries[i]
+		if p, ok := s.lastBefore(e); ok {
 			depth[i] = depth[p]
 		}
 		if e.Type == TypeMessage && e.Role != "system" {
@@ -167,4 +172,16 @@ func (s *Session) messageDepths() []int {
 		}
 	}
 	return depth
+}
+
+// lastBefore is the place of an entry's parent, if that stands before it.
+func (s *Session) lastBefore(e *Entry) (int, bool) {
+	if e.Parent == "" {
+		return 0, false
+	}
+	if e.pos > 0 && s.entries[e.pos-1].ID == e.Parent && len(s.twins) == 0 { // nearly always
+		return e.pos - 1, true
+	}
+	p, ok := s.place(e.Parent)
+	return p, ok && p < e.pos
 }

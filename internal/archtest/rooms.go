@@ -47,7 +47,8 @@ const (
 // rooms is the map, from the lowest floor to the highest. A package may import
 // only packages of its list, and never one of a higher floor.
 var rooms = []room{
-	{"leaf", "message", "messages, blocks, usage and tool declarations as pi writes them", nil, nil},
+	{"leaf", "internal/structure", "JSON where it lies: ends of values, fields, validity", nil, nil},
+	{"leaf", "message", "messages, blocks, usage and tool declarations as pi writes them", []string{"internal/structure"}, nil},
 	{"leaf", "internal/confine", "the one door to files named by someone else", nil, nil},
 	{"leaf", "fixtures/scripts", "scripts for the offline model, as a file system", nil, nil},
 	{"leaf", "fixtures/pictures", "pictures for tests, made from numbers", nil, nil},
@@ -65,7 +66,7 @@ var rooms = []room{
 
 	{"data", "config/public", "what is known of public providers and their models", nil, []string{catwalk}},
 	{"data", "config", "agent directory, settings, models, keys, trust", []string{"internal/confine", "internal/durable", "config/public"}, []string{gjson, sjson}},
-	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/durable", "internal/watch"}, []string{gjson, sjson, uuid}},
+	{"data", "session", "the JSONL file: entries, tree, context, append, fork, move, trash", []string{"message", "internal/structure", "internal/durable", "internal/watch"}, []string{gjson, sjson, uuid}},
 	{"data", "toolselect", "which tools a session has chosen, and the presets", []string{"message", "session"}, nil},
 	{"data", "blob", "bytes by key or by hash: the store and its folder, content references", []string{"internal/confine", "internal/durable"}, nil},
 	{"data", "attachment/handle", "what the author of a tool needs of attachments", nil, nil},

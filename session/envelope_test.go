@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"pgregory.net/rapid"
 )
 
@@ -23,10 +24,10 @@ func checkStructure(t interface {
 		return // lines have none
 	}
 	isJSON := json.Valid(data)
-	if trimmed, _ := trim(data, 0); valid(trimmed) != isJSON {
+	if trimmed, _ := trim(data, 0); structure.Valid(trimmed) != isJSON {
 		t.Errorf("%.200q: valid %v, encoding/json says %v", data, !isJSON, isJSON)
 	}
-	for _, g := range []grammar{shape, strict} {
+	for _, g := range []structure.Grammar{structure.Shape, structure.Strict} {
 		segs := segments(nil, line{num: 1, data: data, length: int64(len(data))}, g)
 		at := int64(0)
 		for _, seg := range segs {
@@ -34,7 +35,7 @@ func checkStructure(t interface {
 				t.Errorf("%.200q: the segment at %d is not the line's, or something is lost before it", data, seg.offset)
 			}
 			at = seg.offset + int64(len(seg.data))
-			if isIt := json.Valid(seg.data); !seg.damage && !isIt && (g == strict || !seg.head.said()) || seg.damage && isIt && isJSON {
+			if isIt := json.Valid(seg.data); !seg.damage && !isIt && (g == structure.Strict || !seg.head.said()) || seg.damage && isIt && isJSON {
 				t.Errorf("%.200q: the segment %.100q is taken for damage: %v", data, seg.data, seg.damage)
 			}
 		}
@@ -124,11 +125,11 @@ var structureTable = map[string]string{
 	"64 deep":                     strings.Repeat("[{\"a\":", 32) + "1" + strings.Repeat("}]", 32),
 	"130 deep":                    strings.Repeat("[{\"a\":", 65) + "1" + strings.Repeat("}]", 65),
 	"130 deep, badly closed":      strings.Repeat("[{\"a\":", 65) + "1" + strings.Repeat("}]", 64) + "]}",
-	"as deep as may be":           strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth),
-	"too deep":                    strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1),
-	"too deep in an object":       `{"id":"a","x":` + strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth) + "}",
-	"as deep in a message":        `{"type":"message","id":"a","message":{"role":"user","content":` + strings.Repeat("[", maxDepth-2) + strings.Repeat("]", maxDepth-2) + "}}",
-	"too deep in a message":       `{"type":"message","id":"a","message":{"role":"user","content":` + strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1) + "}}",
+	"as deep as may be":           strings.Repeat("[", structure.MaxDepth) + strings.Repeat("]", structure.MaxDepth),
+	"too deep":                    strings.Repeat("[", structure.MaxDepth+1) + strings.Repeat("]", structure.MaxDepth+1),
+	"too deep in an object":       `{"id":"a","x":` + strings.Repeat("[", structure.MaxDepth) + strings.Repeat("]", structure.MaxDepth) + "}",
+	"as deep in a message":        `{"type":"message","id":"a","message":{"role":"user","content":` + strings.Repeat("[", structure.MaxDepth-2) + strings.Repeat("]", structure.MaxDepth-2) + "}}",
+	"too deep in a message":       `{"type":"message","id":"a","message":{"role":"user","content":` + strings.Repeat("[", structure.MaxDepth-1) + strings.Repeat("]", structure.MaxDepth-1) + "}}",
 }
 
 func TestStructureTable(t *testing.T) {

@@ -1,171 +1,59 @@
-package session
+// Package structure reads JSON where it lies: it says where a value ends, hands out
+// the fields of an object without decoding them, and tells whether bytes are JSON.
+//
+// Session files are mostly the insides of strings, which a reader that wants an id
+// and a role has to jump over, not to look at. There are two passes. That by shape
+// wants strings closed and brackets balanced, and nothing outside of strings but
+// what JSON has there; every accident that writers of session files are known for
+// shows in it. The strict one wants the grammar of RFC 8259 as JSON.parse and
+// encoding/json read it, and costs several times as much. Neither allocates.
+//
+// A key is the key that is spelled so, to the letter, and of keys that repeat in an
+// object the last counts: both as for JSON.parse, so that what real pi makes of a
+// line is what we make of it. encoding/json takes "ROLE" for "role" and mixes
+// repeated objects; [Unmarshal] is encoding/json without either.
+//
+// The package knows nothing of sessions and keeps nothing of what it is given.
+// Strings and slices that it hands out alias the bytes: clone what is kept. The tests
+// hold everything here against encoding/json.
+package structure
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"math/bits"
-	"strings"
-	"unicode/utf8"
 	"unsafe"
-
-	"github.com/tidwall/gjson"
 )
 
-// One pass over a record does everything that opening a file needs: it tells
-// whether the bytes have the shape of one JSON object and where that ends, and it
-// picks the fields of the envelope on its way, in any order. Nothing is allocated
-// and nothing is decoded.
-//
-// Shape means: strings are closed, brackets balanced, and outside of strings
-// stands nothing but what JSON has there. Every accident that writers of session
-// files are known for shows in it: a torn record, two on one line, a fragment in
-// front of one, a run of NULs, a value that was cut out. To look at the shape costs
-// a fraction of a validation, because the inside of a string is jumped over.
-//
-// What a validation would refuse beyond that (a control character inside a string,
-// an unknown escape, a bracket closed by one of the other kind) is refused where it
-// could decide something: every record is validated here but the bodies of what
-// people, models and tools said, which are most of a file. Those are validated when
-// they are opened, and always where they are the last record.
-//
-// The grammar is that of RFC 8259, as JSON.parse and encoding/json read it;
-// TestStructureAgainstDecoder and FuzzStructure hold both passes against the latter.
-//
-// A key that stands several times in an object counts with its last value, as in
-// JSON.parse: what real pi makes of such a line is what we make of it.
+// MaxDepth is how deep a value may be nested. A deeper one is treated as damaged: no
+// writer makes them, and a parser must not be led to exhaust its stack. It is the
+// limit of encoding/json.
+const MaxDepth = 10000
 
-// maxDepth is how deep a record may be nested. Deeper ones are treated as
-// damaged: no writer makes them, and a parser must not be led to exhaust its
-// stack. It is the limit of encoding/json.
-const maxDepth = 10000
+// Alias is a string of the same bytes.
+func Alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// rawEntry is the envelope of a record. Its strings alias the line: clone what is
-// kept.
-type rawEntry struct {
-	typ, customType, role string // "" where they are no strings
-	id, parent            string // likewise
-	hasID                 bool   // there is one that is not empty
-	hasParent             bool   // there is the key, whatever its value
-	timestamp             string // raw JSON
-}
+// unsafeBytes are the bytes of a string, to be read only.
+func unsafeBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// readHead reads the envelope of a JSON object; that of any other value is empty.
-func readHead(value []byte) (h rawEntry) {
-	if len(value) > 0 && value[0] == '{' {
-		h.read(value, shape)
-	}
-	return h
-}
-
-// read reads the object that d begins with and returns where it ends, or -1 where
-// there is none.
-func (h *rawEntry) read(d []byte, g grammar) int {
-	return g.fields(d, 0, maxDepth, func(key []byte, at int) int {
-		if key = plainKey(key); string(key) == "message" && d[at] == '{' {
-			h.role = ""
-			return g.fields(d, at, maxDepth-1, func(key []byte, at int) int {
-				end := g.value(d, at, maxDepth-2)
-				if end > 0 && string(plainKey(key)) == "role" {
-					h.role = text(d[at:end])
-				}
-				return end
-			})
-		}
-		end := g.value(d, at, maxDepth-1)
-		if end < 0 {
-			return -1
-		}
-		switch string(key) {
-		case "type":
-			h.typ = text(d[at:end])
-		case "id":
-			h.id = text(d[at:end])
-			h.hasID = h.id != ""
-		case "parentId":
-			h.parent, h.hasParent = text(d[at:end]), true
-		case "timestamp":
-			h.timestamp = alias(d[at:end])
-		case "customType":
-			h.customType = text(d[at:end])
-		case "message":
-			h.role = ""
-		}
-		return end
-	})
-}
-
-// said tells whether a record is what a person, a model or a tool said, so that
-// nothing in its body decides what a session may do.
-func (h *rawEntry) said() bool { return isSaid(h.typ, h.role) }
-
-func isSaid(typ, role string) bool {
-	return typ == TypeMessage && (role == "user" || role == "assistant" || role == "toolResult")
-}
-
-// field is the value of a key at the top of a JSON object; where the key stands
-// several times, the last one. It aliases the object.
-func field(object []byte, key string) (v gjson.Result) {
-	shape.fields(object, 0, maxDepth, func(k []byte, at int) int {
-		end := shape.value(object, at, maxDepth-1)
-		if end > 0 && string(plainKey(k)) == key {
-			v = gjson.Parse(alias(object[at:end]))
-		}
-		return end
-	})
-	return v
-}
-
-// plainKey undoes the escapes of a key, which no known writer makes.
-func plainKey(key []byte) []byte {
-	for _, c := range key {
-		if c == '\\' {
-			quoted := append(append([]byte{'"'}, key...), '"')
-			var s string
-			_ = json.Unmarshal(quoted, &s)
-			return []byte(s)
-		}
-	}
-	return key
-}
-
-// text is the value of a JSON string, and "" for any other value. It aliases the
-// value where that is possible; what is not UTF-8 becomes U+FFFD, as for any
-// reader, so that an id and a reference to it stay the same when they are written.
-func text(value []byte) string {
-	if value[0] != '"' {
-		return ""
-	}
-	inner := alias(value[1 : len(value)-1])
-	if strings.IndexByte(inner, '\\') < 0 && utf8.ValidString(inner) {
-		return inner
-	}
-	var s string
-	_ = json.Unmarshal(value, &s)
-	return s
-}
-
-// alias is a string of the same bytes.
-func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// grammar is how closely a pass looks.
-type grammar bool
+// Grammar is how closely a pass looks.
+type Grammar bool
 
 const (
-	shape  grammar = false // of the record only
-	strict grammar = true  // JSON, and nothing else
+	Shape  Grammar = false // strings, brackets, and what stands between them
+	Strict Grammar = true  // JSON, and nothing else
 )
 
-// fields reads the object at d[i] and returns where it ends, or -1 where there is
+// Fields reads the object at d[i] and returns where it ends, or -1 where there is
 // none. For each field, in order, value is called with the key as it stands between
 // its quotes and the place where its value must begin; it answers where the value
 // ends, or -1. What it was told before a -1 means nothing. depth is how deep the
 // object may be nested, itself included.
-func (g grammar) fields(d []byte, i, depth int, value func(key []byte, at int) int) int {
+func (g Grammar) Fields(d []byte, i, depth int, value func(key []byte, at int) int) int {
 	if depth < 1 {
 		return -1
 	}
-	if i = space(d, i+1); i < len(d) && d[i] == '}' {
+	if i = Space(d, i+1); i < len(d) && d[i] == '}' {
 		return i + 1
 	}
 	for {
@@ -177,16 +65,16 @@ func (g grammar) fields(d []byte, i, depth int, value func(key []byte, at int) i
 			return -1
 		}
 		end := i - 1
-		if i = space(d, i); i >= len(d) || d[i] != ':' {
+		if i = Space(d, i); i >= len(d) || d[i] != ':' {
 			return -1
 		}
-		if i = space(d, i+1); i >= len(d) {
+		if i = Space(d, i+1); i >= len(d) {
 			return -1
 		}
 		if i = value(d[key:end], i); i < 0 {
 			return -1
 		}
-		if i = space(d, i); i >= len(d) {
+		if i = Space(d, i); i >= len(d) {
 			return -1
 		}
 		if d[i] == '}' {
@@ -195,45 +83,32 @@ func (g grammar) fields(d []byte, i, depth int, value func(key []byte, at int) i
 		if d[i] != ',' {
 			return -1
 		}
-		i = space(d, i+1)
+		i = Space(d, i+1)
 	}
 }
 
 // string goes from inside a string to behind its closing quote, or gives -1.
-func (g grammar) string(d []byte, i int) int {
-	if g == strict {
+func (g Grammar) string(d []byte, i int) int {
+	if g == Strict {
 		return skipString(d, i)
 	}
 	return jumpString(d, i)
 }
 
-// value returns where the value at d[i] ends, or -1.
-func (g grammar) value(d []byte, i, depth int) int {
+// Value returns where the value at d[i] ends, or -1.
+func (g Grammar) Value(d []byte, i, depth int) int {
 	switch c := d[i]; {
 	case c == '"':
 		return g.string(d, i+1)
-	case g == shape && (c == '{' || c == '['):
+	case g == Shape && (c == '{' || c == '['):
 		return jumpBrackets(d, i, depth)
 	}
 	return skipValue(d, i, depth)
 }
 
-// wholeValue returns where the JSON value ends that d begins with, and its
-// envelope; -1 where there is no whole one. Of what was said only the shape is
-// looked at, unless g is strict; everything else is valid.
-func wholeValue(d []byte, g grammar) (n int, h rawEntry) {
-	if d[0] != '{' {
-		return skipValue(d, 0, maxDepth), h
-	}
-	if n = h.read(d, shape); n > 0 && (g == strict || !h.said()) && !valid(d[:n]) {
-		return -1, rawEntry{}
-	}
-	return n, h
-}
-
-// valid tells whether d is one JSON value of bounded depth and nothing else.
-func valid(d []byte) bool {
-	return len(d) > 0 && skipValue(d, 0, maxDepth) == len(d)
+// Valid tells whether d is one JSON value of bounded depth and nothing else.
+func Valid(d []byte) bool {
+	return len(d) > 0 && skipValue(d, 0, MaxDepth) == len(d)
 }
 
 // outside says what a byte is that stands outside of strings.
@@ -302,8 +177,8 @@ func jumpString(d []byte, i int) int {
 	}
 }
 
-// space goes on to what is no white space.
-func space(d []byte, i int) int {
+// Space goes on to what is no JSON white space.
+func Space(d []byte, i int) int {
 	for i < len(d) && d[i] <= ' ' && (d[i] == ' ' || d[i] == '\t' || d[i] == '\r' || d[i] == '\n') {
 		i++
 	}
@@ -326,7 +201,7 @@ value:
 			return -1
 		}
 		in.push(true)
-		if i = space(d, i+1); i < len(d) && d[i] == '}' {
+		if i = Space(d, i+1); i < len(d) && d[i] == '}' {
 			i++
 			in.pop()
 			goto after
@@ -337,7 +212,7 @@ value:
 			return -1
 		}
 		in.push(false)
-		if i = space(d, i+1); i < len(d) && d[i] == ']' {
+		if i = Space(d, i+1); i < len(d) && d[i] == ']' {
 			i++
 			in.pop()
 			goto after
@@ -359,12 +234,12 @@ after:
 	if in.depth == 0 {
 		return i
 	}
-	if i = space(d, i); i >= len(d) {
+	if i = Space(d, i); i >= len(d) {
 		return -1
 	}
 	switch object := in.object(); d[i] {
 	case ',':
-		i = space(d, i+1)
+		i = Space(d, i+1)
 		if !object {
 			goto value
 		}
@@ -390,10 +265,10 @@ key:
 	if i = skipString(d, i+1); i < 0 {
 		return -1
 	}
-	if i = space(d, i); i >= len(d) || d[i] != ':' {
+	if i = Space(d, i); i >= len(d) || d[i] != ':' {
 		return -1
 	}
-	i = space(d, i+1)
+	i = Space(d, i+1)
 	goto value
 }
 
