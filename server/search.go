@@ -15,6 +15,7 @@ import (
 const (
 	searchHits    = 50
 	maxSearchHits = 200
+	maxPerSession = 20
 	// searchTime bounds one search; what was found by then is the answer.
 	searchTime = 15 * time.Second
 )
@@ -38,10 +39,11 @@ type snippet struct {
 }
 
 // searchSessions looks through the messages of all sessions, the one that was
-// written last first. A client that goes away stops it.
+// written last first; of each it gives the last perSession hits. A client that goes
+// away stops it.
 func (s *Server) searchSessions(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
 	q := r.URL.Query()
-	query := catalog.Query{Words: catalog.ParseWords(q.Get("q")), CWD: q.Get("cwd"), Limit: searchHits, PerSession: 1}
+	query := catalog.Query{Words: catalog.ParseWords(q.Get("q")), CWD: q.Get("cwd"), Limit: searchHits}
 	if len(query.Words) == 0 {
 		return badQuery("q", "q must hold words to search for.")
 	}
@@ -51,6 +53,10 @@ func (s *Server) searchSessions(w http.ResponseWriter, r *http.Request, _ map[st
 			return badQuery("limit", "limit must be a whole number above 0.")
 		}
 		query.Limit = min(n, maxSearchHits)
+	}
+	var err error
+	if query.PerSession, err = positive(q.Get("perSession"), q.Has("perSession"), 1, maxPerSession, "perSession"); err != nil {
+		return err
 	}
 	all, err := s.targets(r.Context())
 	if err != nil {

@@ -45,6 +45,16 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: %s", q, d)
 		}
 	}
+	// Several hits of a session stand together.
+	w.sessionFile("--p--", "third", "2026-01-03T00:00:00.000Z", "quince one",
+		`{"type":"message","id":"0000000c","parentId":"0000000b","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"quince two","timestamp":1}}`,
+		`{"type":"message","id":"0000000d","parentId":"0000000c","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"quince three","timestamp":1}}`)
+	for query, n := range map[string]int{"": 1, "&perSession=2": 2, "&perSession=20": 3} {
+		if got := hits(w.do(http.StatusOK, "GET", "/api/search?q=quince"+query)); len(got) != n {
+			t.Errorf("quince%s: %d hits", query, len(got))
+		}
+	}
+	w.do(http.StatusBadRequest, "GET", "/api/search?q=quince&perSession=0")
 	a := w.do(http.StatusOK, "GET", "/api/search?q="+url.QueryEscape("漢字"))
 	h := hits(a)[0]
 	if d := cmp.Diff([]any{map[string]any{"text": "the scanner keeps "}, map[string]any{"text": "漢字", "hit": true}, map[string]any{"text": " and other lines"}}, h["snippet"]); d != "" || h["entryId"] != "0000000a" || h["where"] != "user" {

@@ -32,6 +32,8 @@ type transcript struct {
 	// Moved says that the entry that was named is not on the branch any more; the
 	// page is then that of the end.
 	Moved bool `json:"moved,omitempty"`
+	// Labels are the names of entries, of the whole file.
+	Labels map[session.ID]string `json:"labels,omitempty"`
 }
 
 // getTranscript gives the last messages, those before an entry, or those after it.
@@ -53,6 +55,9 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, args map[
 		}
 		said, edits := saidOn(log, branch.Entries)
 		page := transcript{Messages: []json.RawMessage{}, Total: len(said), LeafID: log.Leaf()}
+		if page.Labels, err = log.Labels(); err != nil {
+			return err
+		}
 		lo, hi := max(0, len(said)-limit), len(said)
 		if name := before + after; name != "" {
 			at := slices.IndexFunc(said, func(e session.Entry) bool { return e.ID == name })

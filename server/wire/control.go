@@ -59,8 +59,9 @@ type Policy struct {
 // Notice is something that a person should know. Our own.
 type Notice struct{ Text string }
 
-// History tells that another program wrote to the session's file: read the messages
-// again. Our own.
+// History tells that the history is another one: another program wrote to the
+// session's file, or somebody went to another place of its tree, or named one. Read
+// the messages again. Our own.
 type History struct{}
 
 func (History) control() string  { return "history" }

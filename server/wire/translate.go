@@ -104,6 +104,8 @@ func (t *Translator) Translate(e wrapper.Event) []Frame {
 		return t.policy(e.Type == wrapper.EngineSwapped)
 	case wrapper.Notice, wrapper.NewerText:
 		return []Frame{{Control: Notice{e.Reason}, Own: true}}
+	case wrapper.Navigation, wrapper.LeafMoved, wrapper.LabelChanged, wrapper.NameChanged:
+		return []Frame{{Control: History{}, Own: true}}
 	case wrapper.Gap:
 		return t.gap()
 	case wrapper.Shutdown:

@@ -17,14 +17,15 @@ func TestSearchAndFollow(t *testing.T) {
 	b.focus("#search")
 	b.do("search", keys("漢字"))
 	b.see(".hits .hit mark", "漢字")
-	if n := b.count(".hits .item", ""); n != 1 {
+	if n := b.count(".hits .hit-item", ""); n != 1 {
 		t.Errorf("%d hits", n)
 	}
 	b.axe("search in messages")
 	b.picture("search.png")
 	b.dark()
 	b.axe("search in messages, dark")
-	b.click(".hits .item", "one")
+	b.see(".hits .hit-session", "one")
+	b.click(".hits .hit-item", "漢字")
 	b.see(".row.assistant .markdown", "In the file.")
 
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)

@@ -92,8 +92,8 @@ export function Code({ text, lang, label = t("code.code") }) {
     : html`<pre key="p" tabindex="0" aria-label=${label}><code>${text}</code></pre>`;
 }
 
-/** @param {{text: string, label?: string}} props */
-export function CopyButton({ text, label = t("code.copy") }) {
+/** @param {{text: string, label?: string, quiet?: boolean}} props */
+export function CopyButton({ text, label = t("code.copy"), quiet = false }) {
   const [said, setSaid] = useState(/** @type {"" | "code.copied" | "code.notAllowed"} */ (""));
   const timer = useRef(0);
   const copy = async () => {
@@ -107,8 +107,8 @@ export function CopyButton({ text, label = t("code.copy") }) {
     timer.current = window.setTimeout(() => setSaid(""), 1500);
   };
   useEffect(() => () => clearTimeout(timer.current), []);
-  return html`<button type="button" class="copy" onClick=${copy} aria-label=${said ? t(said) : label} title=${label}>
-    <${Icon} name=${said === "code.copied" ? "check" : "copy"} /><span>${said ? t(said) : label}</span>
+  return html`<button type="button" class=${quiet ? "copy quiet-button" : "copy"} onClick=${copy} aria-label=${said ? t(said) : label} title=${label}>
+    <${Icon} name=${said === "code.copied" ? "check" : "copy"} />${!quiet && html`<span>${said ? t(said) : label}</span>`}
   </button>`;
 }
 

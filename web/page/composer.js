@@ -27,7 +27,7 @@ export function readDraft(id) {
 }
 
 /** @param {string} id @param {string} text */
-function keepDraft(id, text) {
+export function keepDraft(id, text) {
   try {
     if (text) sessionStorage.setItem(draftKey(id), text);
     else sessionStorage.removeItem(draftKey(id));
@@ -65,6 +65,15 @@ export function Composer({ session }) {
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches && (document.activeElement === document.body || document.activeElement?.closest(".list"))) area.current?.focus();
   }, [state.phase]);
+
+  // What is to be written anew comes in front of what is there.
+  useEffect(() => {
+    if (!state.offered) return;
+    const { text: back } = state.offered;
+    session.offer("");
+    write(text.trim() && text !== back ? `${back}\n\n${text}` : back);
+    area.current?.focus();
+  }, [state.offered]);
 
   const refused = state.policy?.decide?.error;
   const reason =

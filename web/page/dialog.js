@@ -43,6 +43,7 @@ const shortcuts = /** @type {const} */ ([
   ["@  #  /", "keys.complete"],
   ["Esc", "keys.escape"],
   ["m", "keys.write"],
+  ["t", "keys.tree"],
   ["p", "keys.policy"],
   ["?", "keys.help"],
 ]);

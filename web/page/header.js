@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { splitPath } from "./format.js";
+import { openTree } from "./branches.js";
 import { html, useStore } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
@@ -24,6 +25,7 @@ export function Header({ session, item, policyOpen, onPolicy, onMenu }) {
     <button type="button" class="icon-button menu" aria-label=${t("page.sessions")} onClick=${onMenu}><${Icon} name="menu" /></button>
     <div class="top-title"><${Title} key=${session.id} title=${title} name=${state.name || item?.name || ""} path=${cwd} onRename=${(/** @type {string} */ n) => session.rename(n)} /></div>
     <div class="answering"><${ModelChoice} session=${session} /><${ThinkingChoice} session=${session} /></div>
+    <button type="button" class="icon-button tree-button" aria-label=${t("tree.title")} title=${t("tree.button")} disabled=${state.phase !== "ready"} onClick=${() => openTree()}><${Icon} name="branch" /></button>
     <button type="button" class=${`kind-button ${kind}`} aria-pressed=${policyOpen} aria-label=${t("header.policyIs", { kind: kindWords(kind, state.tools?.source?.by).label || t("header.reading") })} title=${t("header.policyTitle")} onClick=${onPolicy}>
       <span class="kind-label">${kindWords(kind, state.tools?.source?.by).label || (state.phase === "failed" ? t("policy.title") : "…")}</span><${Icon} name="panel" /></button>
   </header>`;

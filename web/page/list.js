@@ -19,13 +19,14 @@ const every = 15_000;
  * @property {boolean} loading
  * @property {{text: string, detail: string} | null} problem
  * @property {SearchHit[]} hits in messages, of what is searched for
+ * @property {boolean} moreHits there may be more of them
  * @property {boolean} searching
  */
 
 /** @extends {Store<ListState>} */
 export class SessionList extends Store {
   constructor() {
-    super({ sessions: [], cursor: "", q: "", loaded: false, loading: false, problem: null, hits: [], searching: false });
+    super({ sessions: [], cursor: "", q: "", loaded: false, loading: false, problem: null, hits: [], moreHits: false, searching: false });
     /** @type {AbortController | null} */
     this.asking = null;
     /** @type {AbortController | null} */
@@ -56,8 +57,8 @@ export class SessionList extends Store {
     const seeking = new AbortController();
     this.seeking = seeking;
     try {
-      const got = await call(`search?${new URLSearchParams({ q, limit: "30" })}`, { signal: seeking.signal });
-      if (this.seeking === seeking) this.set({ hits: Array.isArray(got.hits) ? got.hits : [], searching: false });
+      const got = await call(`search?${new URLSearchParams({ q, limit: "60", perSession: "5" })}`, { signal: seeking.signal });
+      if (this.seeking === seeking) this.set({ hits: Array.isArray(got.hits) ? got.hits : [], moreHits: !!got.more, searching: false });
     } catch {
       if (this.seeking === seeking && !seeking.signal.aborted) this.set({ hits: [], searching: false });
     }

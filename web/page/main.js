@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "./api.js";
+import { openTree, showTree } from "./branches.js";
 import { Children } from "./children.js";
 import { Composer } from "./composer.js";
 import { Shortcuts } from "./dialog.js";
@@ -19,6 +20,7 @@ import { Sidebar } from "./sidebar.js";
 import { WaitingResults } from "./subagents.js";
 import { Start } from "./start.js";
 import { Transcript } from "./transcript.js";
+import { Tree } from "./treeview.js";
 import { showOutput, WholeOutput } from "./wholeoutput.js";
 
 /** @import {Bootstrap} from "./types.js" */
@@ -62,9 +64,10 @@ function focusSoon(find, done = () => false) {
 }
 
 function App() {
-  const [{ id, entry }, setPlace] = useState(fromHash);
+  const [place, setPlace] = useState(fromHash);
+  const { id } = place;
   const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
-  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output", cwd?: string, url?: string} | null} */ (null));
+  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output" | "tree", entry?: string, cwd?: string, url?: string} | null} */ (null));
   const [menu, setMenu] = useState(false);
   const [policyOpen, setPolicyOpen] = useState(() => wide.matches && wantsPolicy());
   const [isWide, setWide] = useState(wide.matches);
@@ -73,8 +76,8 @@ function App() {
   const kids = useMemo(() => (id ? new Children(id, () => list.touch()) : null), [id]);
   useEffect(() => () => session?.close(), [session]);
   useEffect(() => {
-    if (entry) session?.goTo(entry);
-  }, [session, entry]);
+    if (place.entry) session?.goTo(place.entry);
+  }, [session, place]);
   useEffect(() => () => kids?.close(), [kids]);
 
   // The menu takes the keyboard with it, and gives it back.
@@ -108,8 +111,13 @@ function App() {
 
   useEffect(() => {
     const show = (/** @type {Event} */ e) => setDialog({ name: "output", url: /** @type {CustomEvent<string>} */ (e).detail });
+    const tree = (/** @type {Event} */ e) => setDialog({ name: "tree", entry: /** @type {CustomEvent<string>} */ (e).detail });
     addEventListener(showOutput, show);
-    return () => removeEventListener(showOutput, show);
+    addEventListener(showTree, tree);
+    return () => {
+      removeEventListener(showOutput, show);
+      removeEventListener(showTree, tree);
+    };
   }, []);
 
   // So does the policy where it lies over the conversation.
@@ -146,7 +154,7 @@ function App() {
   /** @param {string} next @param {string} [at] an entry or a call in it */
   const open = (next, at) => {
     // The same place once more: the address does not change, and nobody would be told.
-    if (location.hash === hashOf(next, at)) session?.goTo(at ?? "");
+    if (location.hash === hashOf(next, at)) setPlace(fromHash());
     else location.hash = hashOf(next, at);
   };
 
@@ -193,6 +201,9 @@ function App() {
         e.preventDefault();
         document.getElementById("composer")?.focus();
         break;
+      case "t":
+        if (session) openTree();
+        break;
       case "p":
         togglePolicy();
         break;
@@ -224,6 +235,7 @@ function App() {
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "memory" && html`<${Memories} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to, /** @type {string} */ at) => { setDialog(null); open(to, at); }} />`}
     ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
+    ${dialog?.name === "tree" && session && html`<${Tree} key=${id} session=${session} entry=${dialog.entry ?? ""} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to, /** @type {string} */ at) => { setDialog(null); open(to, at); }} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}
   </div>`;

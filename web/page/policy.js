@@ -29,7 +29,7 @@ export function PolicyPanel({ session, kids, item, onClose }) {
       : !policyProblem && html`<p class="faint">${t(phase === "failed" ? "policy.unknown" : "say.reading")}</p>`}
     ${phase === "ready" && kids && html`<${SubagentsPart} session=${session} kids=${kids} item=${item} />`}
     ${policy && html`<${PromptPart} x=${policy} /><${LoadsPart} x=${policy} />${phase === "ready" && html`<${LoadedPart} session=${session} />`}<${ReceiptsPart} x=${policy} /><${FilePart} x=${policy} />`}
-    ${phase === "ready" && html`<${UsagePart} session=${session} />`}
+    ${phase === "ready" && html`<${UsagePart} session=${session} kids=${kids} />`}
   </div>`;
 }
 

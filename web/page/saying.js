@@ -14,13 +14,14 @@ export const freshTime = 45 * 60_000;
  * @property {number} from how many messages stand before the first one
  * @property {number} total
  * @property {string} leafId
+ * @property {Record<string, string>} labels names of entries
  * @property {boolean} [moved] the entry that was named is not on the branch any more
  */
 
 /** @param {string} id @param {Record<string, string>} q @returns {Promise<Page>} */
 async function page(id, q) {
   const p = await call(sessionPath(id, `/transcript?${new URLSearchParams(q)}`));
-  return { messages: Array.isArray(p.messages) ? p.messages : [], from: Number(p.from) || 0, total: Number(p.total) || 0, leafId: String(p.leafId ?? ""), moved: !!p.moved };
+  return { messages: Array.isArray(p.messages) ? p.messages : [], from: Number(p.from) || 0, total: Number(p.total) || 0, leafId: String(p.leafId ?? ""), labels: p.labels && typeof p.labels === "object" ? p.labels : {}, moved: !!p.moved };
 }
 
 /** The last messages. @param {string} id */
@@ -34,7 +35,7 @@ export const earlier = (id, entry) => page(id, { before: entry, limit: String(pa
  * goes on from another place, what is there now. Messages that stay are the same
  * objects.
  * @param {string} id @param {any[]} known @param {number} missing how many stand before them
- * @returns {Promise<{messages: any[], missing: number}>}
+ * @returns {Promise<{messages: any[], missing: number, labels: Record<string, string>}>}
  */
 export async function update(id, known, missing) {
   let list = known;
@@ -44,10 +45,10 @@ export async function update(id, known, missing) {
     const p = await page(id, { after: String(last), limit: "2000" });
     if (p.moved) return joined(list, missing, p);
     if (p.messages.length) list = list.concat(p.messages);
-    if (!p.messages.length || p.from + p.messages.length >= p.total) return { messages: list, missing };
+    if (!p.messages.length || p.from + p.messages.length >= p.total) return { messages: list, missing, labels: p.labels };
   }
   const p = await latest(id);
-  return { messages: p.messages, missing: p.from };
+  return { messages: p.messages, missing: p.from, labels: p.labels };
 }
 
 /** Two branches have their beginning in common. @param {any[]} known @param {number} missing @param {Page} p */
@@ -59,7 +60,7 @@ function joined(known, missing, p) {
     if (missing + k !== p.from + i) break; // something was taken out between them
     let n = 0;
     while (i + n < p.messages.length && known[k + n]?.entryId === p.messages[i + n]?.entryId) n++;
-    return { messages: known.slice(0, k + n).concat(p.messages.slice(i + n)), missing };
+    return { messages: known.slice(0, k + n).concat(p.messages.slice(i + n)), missing, labels: p.labels };
   }
-  return { messages: p.messages, missing: p.from };
+  return { messages: p.messages, missing: p.from, labels: p.labels };
 }

@@ -26,6 +26,8 @@ import { noWaiting, questionOf, waitingOf } from "./waiting.js";
  * @property {number} missing how many messages stand before them and are not here yet
  * @property {{entry: string} | null} target the place that is asked for
  * @property {string} astray the place that was asked for and is not on this branch
+ * @property {Record<string, string>} labels names of entries
+ * @property {{text: string} | null} offered a text for the composer
  * @property {Turn | null} live the running turn
  * @property {boolean} busy
  * @property {{text: string, files: AttachedFile[], after: string, time: number} | null} pending sent, and not yet in the file
@@ -89,7 +91,7 @@ export class OpenSession extends Store {
   constructor(id, onChange) {
     const known = recent.get(id);
     super({
-      phase: known ? "ready" : "loading", problem: null, messages: known?.messages ?? [], missing: known?.missing ?? 0, target: null, astray: "", live: null, busy: false, pending: null,
+      phase: known ? "ready" : "loading", problem: null, messages: known?.messages ?? [], missing: known?.missing ?? 0, target: null, astray: "", labels: {}, offered: null, live: null, busy: false, pending: null,
       connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null, thinking: "off",
       name: "", file: "", doing: "", sendProblem: null, turnProblem: null, notices: [], said: "",
       waiting: noWaiting, questions: [],
@@ -181,11 +183,11 @@ export class OpenSession extends Store {
       const turns = this.turns;
       const ending = this.ending;
       try {
-        const { messages: list, missing } = await this.readMessages();
+        const { messages: list, missing, labels } = await this.readMessages();
         if (this.closed) return;
         remember(this.id, list, missing);
         /** @type {Partial<State>} */
-        const patch = { phase: "ready", problem: null, messages: list, missing };
+        const patch = { phase: "ready", problem: null, messages: list, missing, labels };
         if (this.state.pending && arrived(list, this.state.pending.after)) patch.pending = null;
         if (ending && turns === this.turns) {
           patch.turnProblem = this.leftProblem(list);
@@ -213,7 +215,7 @@ export class OpenSession extends Store {
     if (fresh && messages.length) return update(this.id, messages, missing);
     const p = await latest(this.id);
     this.freshUntil = Date.now() + freshTime;
-    return { messages: p.messages, missing: p.from };
+    return { messages: p.messages, missing: p.from, labels: p.labels };
   }
 
   /** Fetches what stands before, page by page, without being in the way. */
@@ -236,6 +238,11 @@ export class OpenSession extends Store {
       await new Promise((ok) => ("requestIdleCallback" in window ? requestIdleCallback(ok, { timeout: 300 }) : setTimeout(ok, 20)));
     }
     this.loadingEarlier = false;
+  }
+
+  /** Puts a text into the composer. @param {string} text */
+  offer(text) {
+    this.set({ offered: text ? { text } : null });
   }
 
   /** Goes to an entry or a call, wherever in the conversation it is. @param {string} entry */
@@ -450,8 +457,9 @@ export class OpenSession extends Store {
         this.set({ questions: this.state.questions.filter((q) => q.id !== p.id) });
         this.onChange();
         return;
-      case "history": // another program wrote to the session
+      case "history": // another program wrote to the session, or its leaf was moved
         void this.refetch();
+        void this.refreshState();
         this.onChange();
         return;
       case "notice":
@@ -478,9 +486,9 @@ export class OpenSession extends Store {
   /**
    * Sends a prompt. It is true when the server has taken it; until then the caller
    * keeps the text.
-   * @param {string} text @param {AttachedFile[]} [files]
+   * @param {string} text @param {AttachedFile[]} [files] @param {{type: string, data: string, mimeType: string}[]} [images]
    */
-  async send(text, files = /** @type {AttachedFile[]} */ ([])) {
+  async send(text, files = /** @type {AttachedFile[]} */ ([]), images = /** @type {{type: string, data: string, mimeType: string}[]} */ ([])) {
     if (this.state.doing) return false;
     this.set({ doing: "sending", sendProblem: null, turnProblem: null });
     // The stream first, so that the turn's beginning is not missed.
@@ -488,7 +496,7 @@ export class OpenSession extends Store {
     const last = this.state.messages[this.state.messages.length - 1];
     const pending = { text, files, after: String(last?.entryId ?? ""), time: Date.now() };
     try {
-      await call(sessionPath(this.id, "/messages"), { method: "POST", body: withFiles(text, files) });
+      await call(sessionPath(this.id, "/messages"), { method: "POST", body: { ...withFiles(text, files), ...(images.length ? { images } : {}) } });
       if (arrived(this.state.messages, pending.after)) this.set({ doing: "" });
       else this.set({ doing: "", pending });
       // A command may lead to no message at all.

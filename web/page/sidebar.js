@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { splitPath, oneLine, Time } from "./format.js";
+import { Hits } from "./hits.js";
 import { html, memo, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
 import { Icon } from "./icons.js";
@@ -11,13 +12,13 @@ import { byFolder, titleOf, withChildren } from "./list.js";
 import { kindOfList, kindWords } from "./policywords.js";
 
 /** @import {SessionList} from "./list.js" */
-/** @import {SearchHit, SessionItem} from "./types.js" */
+/** @import {SessionItem} from "./types.js" */
 
 /**
  * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onMemory: () => void, onPick: () => void}} props
  */
 export function Sidebar({ list, current, onNew, onKeys, onMemory, onPick }) {
-  const { sessions, cursor, q, loaded, loading, problem, hits, searching } = useStore(list);
+  const { sessions, cursor, q, loaded, loading, problem, hits, moreHits, searching } = useStore(list);
   const groups = byFolder(sessions);
   return html`<div class="side-inner">
     <header class="side-head">
@@ -34,7 +35,7 @@ export function Sidebar({ list, current, onNew, onKeys, onMemory, onPick }) {
       ${loaded && !problem && sessions.length === 0 && html`<p class="quiet">${q ? t("list.noneCalled", { q: oneLine(q, 40) }) : t("list.none")}</p>`}
       ${groups.map((g) => html`<${Folder} key=${g.cwd} cwd=${g.cwd} items=${g.items} current=${current} onNew=${onNew} onPick=${onPick} />`)}
       ${cursor && html`<button type="button" class="more" onClick=${() => list.more()} disabled=${loading}>${t("list.more")}</button>`}
-      ${q.trim() && html`<${Hits} hits=${hits} searching=${searching} current=${current} onPick=${onPick} />`}
+      ${q.trim() && html`<${Hits} hits=${hits} q=${q} more=${moreHits} searching=${searching} current=${current} onPick=${onPick} />`}
     </nav>
     <footer class="side-foot"><${LanguageChoice} /></footer>
   </div>`;
@@ -66,22 +67,6 @@ const Item = memo((/** @type {{s: SessionItem, child: boolean, current: boolean,
     </span>
   </a>`;
 });
-
-/**
- * What was found in messages, below the sessions that were found by their names.
- * @param {{hits: SearchHit[], searching: boolean, current: string, onPick: () => void}} props
- */
-function Hits({ hits, searching, current, onPick }) {
-  return html`<section class="folder hits" aria-busy=${searching}>
-    <div class="folder-head"><h2>${t("list.inMessages")}</h2></div>
-    ${hits.length === 0 && html`<p class="quiet" role="status">${t(searching ? "say.searching" : "list.nothing")}</p>`}
-    <ul>${hits.map((h) => html`<li key=${`${h.sessionId} ${h.entryId}`}>
-      <a class="item" href=${hashOf(h.sessionId, h.where === "name" ? "" : h.entryId)} aria-current=${h.sessionId === current ? "page" : undefined} onClick=${onPick}>
-        <span class="item-title" dir="auto">${oneLine(h.title || t("list.untitled"), 200)}</span>
-        <span class="hit" dir="auto">${h.snippet.map((p) => (p.hit ? html`<mark>${p.text}</mark>` : p.text))}</span>
-      </a></li>`)}</ul>
-  </section>`;
-}
 
 /** @param {KeyboardEvent} e */
 function fromSearch(e) {

@@ -2,11 +2,15 @@
 // what is seen (window.js says which). A place in it can be gone to by its entry.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { openTree } from "./branches.js";
+import { markLooked } from "./hits.js";
 import { html, useStore } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { keep } from "./kept.js";
+import { Shown } from "./rowactions.js";
 import { RowView } from "./rows.js";
+import { spentUntil } from "./usage.js";
 import { Window } from "./window.js";
 
 /** @import {OpenSession} from "./session.js" */
@@ -47,19 +51,28 @@ export function Transcript({ session }) {
 
   const shown = rows.slice(from, to);
   const model = state.model?.id ?? "";
-  return html`<div class="transcript-frame">
+  return html`<${Shown.Provider} value=${session}><div class="transcript-frame">
     <div class="transcript" ref=${box} onScroll=${() => view.scrolled()} tabindex="0" role="log" aria-label=${t("transcript.name")} aria-live="off" aria-busy=${state.missing > 0}
       onPointerDown=${(/** @type {Event} */ e) => view.hold(e.target)} onKeyDown=${(/** @type {KeyboardEvent} */ e) => (e.key === "Enter" || e.key === " ") && view.hold(e.target)}
       onErrorCapture=${(/** @type {Event} */ e) => session.pictureFailed(e.target)}>
       <div class="column">
         <div ref=${above} />
-        ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, rows, from + i)} model=${model} session=${session.id} /></div>`)}
+        ${shown.map((r, i) => html`<div key=${r.key} data-key=${r.key} class="rowbox"><${RowView} row=${r} last=${closes(r, rows, from + i)} spent=${closes(r, rows, from + i) ? spentUntil(rows, from + i) : null} model=${model} session=${session.id} label=${state.labels[r.key] ?? ""} /></div>`)}
         <div ref=${below} />
         <${Tail} session=${session} empty=${rows.length === 0} />
       </div>
     </div>
     ${away && html`<button type="button" class="pill" onClick=${() => view.goToEnd()}><${Icon} name="down" />${t("transcript.newest")}</button>`}
-  </div>`;
+    ${state.astray && html`<${Astray} session=${session} />`}
+  </div><//>`;
+}
+
+/** The place that was asked for is somewhere else. @param {{session: OpenSession}} props */
+function Astray({ session }) {
+  const { astray } = session.state;
+  return html`<div class="strip astray" role="status"><span class="grow">${t("transcript.astray")}</span>
+    <button type="button" class="small" onClick=${() => { session.reached(); openTree(astray); }}>${t("transcript.inTree")}</button>
+    <button type="button" class="icon-button" aria-label=${t("say.dismiss")} onClick=${() => session.reached()}><${Icon} name="close" /></button></div>`;
 }
 
 /**
@@ -89,6 +102,7 @@ function useTarget(session, rows, view, box) {
       el.classList.add("found");
       el.tabIndex = -1;
       el.focus({ preventScroll: true });
+      markLooked(el);
       setTimeout(() => el.classList.remove("found"), 2500);
     };
     requestAnimationFrame(point);
