@@ -7,15 +7,16 @@ import (
 
 	"github.com/piweb-go/piweb/artifact"
 	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/wrapper"
 )
 
 // companions lists what follows a session where it goes: fork, clone, import,
 // move, trash, restore and purge ask each in this order, and take back in the
 // reverse one. A room of ours that keeps something beside session files (whole
-// outputs, attachments) is added in this function and nowhere else; those of the
+// outputs, attachments, owners) is added in this function and nowhere else; those of the
 // program that embeds piweb come last.
 func (h *host) companions(cfg Config, attached *companion) []session.Companion {
-	list := []session.Companion{artifact.Companion{}, attached}
+	list := []session.Companion{artifact.Companion{}, attached, h.owners.Companion(wrapper.RealPath)}
 	return append(list, slices.DeleteFunc(slices.Clone(cfg.Companions), func(c session.Companion) bool { return c == nil })...)
 }
 

@@ -10,15 +10,25 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/piweb-go/piweb/account"
 	"github.com/piweb-go/piweb/internal/durable"
 )
 
 // Favorites are the sessions and the folders that a user marked. They are primary
-// data, in <agent directory>/piweb-data/favorites.json, and safe for concurrent
+// data, in <agent directory>/piweb-data/favorites.json (of a user of a server, in
+// favorites/NAME.json), and safe for concurrent
 // use, also by several processes: the last list wins.
 type Favorites struct {
 	path string
-	mu   sync.Mutex
+	mu   *sync.Mutex
+}
+
+// Of are the favourites of a user of a server; "" for the person at the machine.
+func (f *Favorites) Of(user string) *Favorites {
+	if !account.ValidName(user) {
+		return f
+	}
+	return &Favorites{filepath.Join(filepath.Dir(f.path), "favorites", user+".json"), f.mu}
 }
 
 type favoritesFile struct {
@@ -40,7 +50,7 @@ const (
 func (r *Runtime) Favorites() *Favorites { return r.favorites }
 
 func newFavorites(agentDir string) *Favorites {
-	return &Favorites{path: filepath.Join(agentDir, "piweb-data", "favorites.json")}
+	return &Favorites{filepath.Join(agentDir, "piweb-data", "favorites.json"), &sync.Mutex{}}
 }
 
 // Sessions lists the marked sessions, by the ids that were given.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/piweb-go/piweb/account"
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/tool"
@@ -37,6 +38,7 @@ type host struct {
 	extensions []agent.Factory // the embedding program's
 	files      *attachments
 	remembers  *memories
+	owners     *account.Owners
 	servers    *mcp.Pool // nil where MCP is off
 	edits      *edits
 }

@@ -1,6 +1,7 @@
 package piweb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -16,8 +17,15 @@ import (
 	"github.com/piweb-go/piweb/session/export"
 )
 
-// MemoryUser is the user of a program that knows only one.
+// MemoryUser is the user of a program that knows only one, and of sessions that
+// nobody owns.
 const MemoryUser = "local"
+
+// memoryUser is whose memories a session has: its owner's.
+func (h *host) memoryUser(sessionFile string) (string, error) {
+	owner, err := h.ownerOf(sessionFile)
+	return cmp.Or(owner, MemoryUser), err
+}
 
 // memories are opened when they are first needed.
 type memories struct {
@@ -89,7 +97,7 @@ func (h *host) recallTools() []agent.Factory {
 		return nil
 	}
 	return []agent.Factory{recall.Factory(recall.Options{
-		User: MemoryUser,
+		User: h.memoryUser,
 		Open: func() (recall.Store, error) {
 			s, err := h.remembers.open()
 			if s == nil {

@@ -68,11 +68,16 @@ func (r *Runtime) Completion() *completion.Registry { return r.mentions.registry
 
 // CompletionScope says whose question it is that is typed in a session: live, or
 // the file at path.
-func (r *Runtime) CompletionScope(path string, live *Session) (completion.Scope, error) {
+func (r *Runtime) CompletionScope(path string, live *Session) (s completion.Scope, err error) {
 	if live != nil {
-		return r.mentions.scopeOf(live.Log(), live.Folder().Path)
+		s, err = r.mentions.scopeOf(live.Log(), live.Folder().Path)
+	} else {
+		s, err = r.mentions.scopeAt(path)
 	}
-	return r.mentions.scopeAt(path)
+	if err == nil {
+		s.UserID, err = r.OwnerOf(s.SessionFile)
+	}
+	return s, err
 }
 
 // Preview is the beginning of a file that a message may name.
@@ -193,6 +198,10 @@ func recentPaths(log *session.Session, cwd string) ([]string, error) {
 // resolve is the mentions' part of the prompt door.
 func (m *mentions) resolve(ctx context.Context, at wrapper.Place, text string) wrapper.Mentioned {
 	scope := completion.Scope{SessionID: at.SessionID, SessionFile: at.SessionFile, CWD: at.CWD}
+	var err error
+	if scope.UserID, err = m.rt.OwnerOf(at.SessionFile); err != nil {
+		scope.UserID = "?" // nobody's name: nothing of other sessions is found
+	}
 	res := m.registry.Resolve(ctx, scope, text)
 	out := wrapper.Mentioned{Text: res.Text}
 	for _, f := range res.Found {
@@ -266,9 +275,13 @@ func (m *mentions) Sessions(ctx context.Context, s completion.Scope) ([]sources.
 	if err != nil {
 		return nil, err
 	}
+	owners, err := m.rt.owners.All()
+	if err != nil {
+		return nil, err
+	}
 	var all []sources.SessionInfo
 	for _, i := range page.Infos {
-		if i.Problem != "" {
+		if i.Problem != "" || s.UserID != "" && owners[real(i.Path)] != s.UserID {
 			continue
 		}
 		title := i.Name

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piweb-go/piweb/account"
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/completion"
@@ -120,6 +121,7 @@ type Runtime struct {
 	attachments *attachments
 	attached    *companion
 	memories    *memories
+	owners      *account.Owners
 
 	mu         sync.Mutex
 	catalogues map[string]*catalog.Catalogue // by root
@@ -148,6 +150,8 @@ func New(cfg Config) (*Runtime, error) {
 	h.files = r.attachments
 	r.memories = &memories{h: h}
 	h.remembers = r.memories
+	r.owners = account.OpenOwners(h.agentDir)
+	h.owners = r.owners
 	r.attached = &companion{a: r.attachments, others: r.sameID}
 	r.companions = h.companions(cfg, r.attached)
 	r.subagentSettings = subagent.NewSettingsFile(h.agentDir, nil)

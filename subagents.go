@@ -102,6 +102,9 @@ func (n *nursery) Dispatch(ctx context.Context, d subagent.Dispatch) (subagent.C
 	if err != nil {
 		return nil, err
 	}
+	if err := n.rt.inherit(d.Parent.Path, s.Log().Path()); err != nil {
+		return nil, errors.Join(err, n.rt.registry.Release(s))
+	}
 	n.mu.Lock()
 	for root, f := range n.trees {
 		if root == d.Parent.Path || slices.Contains(f.files, d.Parent.Path) {

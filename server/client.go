@@ -15,12 +15,19 @@ import (
 func (s *Server) addClientRoutes() {
 	rt := &s.routes
 	rt.add("POST", "sessions/delete", s.managed(s.deleteSession))
+	rt.is(personal)
 	rt.add("GET", "sessions/favorites", s.getFavorites)
+	rt.is(personal)
 	rt.add("POST", "sessions/favorites", s.managed(s.setFavorites))
+	rt.is(personal)
 	rt.add("GET", "agent-sources", s.listSources)
+	rt.is(personal)
 	rt.add("GET", "agent-sources/favorites", s.getFavoriteSources)
+	rt.is(personal)
 	rt.add("PUT", "agent-sources/favorites", s.setFavoriteSources)
+	rt.is(personal)
 	rt.add("POST", "session-source", s.noteSource)
+	rt.is(shared)
 	rt.add("POST", "sessions/:id/model", s.movedModel)
 	rt.add("POST", "sessions/:id/fork", s.forkSession)
 	rt.add("GET", "sessions/:id/fork-messages", s.getForkMessages)
@@ -46,10 +53,15 @@ func (s *Server) addManageRoutes() {
 	rt.add("GET", "sessions/:id/doctor", s.examineSession)
 	rt.add("POST", "sessions/:id/repair", s.repairSession)
 	rt.add("GET", "doctor", s.examineAll)
+	rt.is(personal)
 	rt.add("GET", "gc", s.lookAtUnused)
+	rt.is(forAdmins)
 	rt.add("POST", "gc", s.managed(s.collect))
+	rt.is(forAdmins)
 	rt.add("GET", "trash", s.listTrash)
+	rt.is(personal)
 	rt.add("POST", "trash/restore", s.managed(s.restoreSession))
+	rt.is(personal)
 }
 
 // off answers what has no meaning here, of a session that exists.

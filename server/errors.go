@@ -25,6 +25,7 @@ type problem struct {
 	text   string   // for the user
 	fields []string // which parts of the request are no good
 	allow  string   // header Allow of a 405
+	retry  int      // header Retry-After, in seconds; 0 for none
 	cause  error    // for the log
 }
 
@@ -147,6 +148,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.allow != "" {
 		w.Header().Set("Allow", p.allow)
 	}
+	retryAfter(w.Header(), p.retry)
 	if p.status == http.StatusRequestEntityTooLarge {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 	}

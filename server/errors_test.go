@@ -98,7 +98,7 @@ func TestLogs(t *testing.T) {
 			t.Errorf("the log has %q", word)
 		}
 	}
-	if !strings.Contains(logs, "method=POST path=/api/sessions/"+id+"/messages status=200") {
+	if !strings.Contains(logs, "method=POST path=/api/sessions/"+id+"/messages user=local status=200") {
 		t.Errorf("the log is\n%s", logs)
 	}
 }

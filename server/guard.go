@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -10,32 +11,27 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// cookieName is the cookie's name at the port where a request came in. Browsers do
-// not tell cookies apart by port: with one name, two servers on one machine would
-// sign each other's pages out.
-func cookieName(r *http.Request) string {
-	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		if tcp, ok := addr.(*net.TCPAddr); ok {
-			return "piweb_" + strconv.Itoa(tcp.Port)
-		}
-	}
-	return "piweb"
-}
+	"github.com/piweb-go/piweb/account"
+)
 
 // requestTime is how long an answer that is no stream may take to be written.
 const requestTime = time.Minute
 
-// serve judges a request step by step: id, host, origin, who asks, body, route.
+// serve judges a request step by step: id, address, host, origin, who asks, body,
+// route.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	id := rand.Text()
+	id := requestIDFor(r)
 	r = withRequestID(r, id)
+	asked := &asked{}
+	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, asked))
 	start := s.cfg.Now()
 	c := &counter{ResponseWriter: w}
 	h := w.Header()
@@ -58,12 +54,39 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		// What people wrote, tokens and queries are in none of these.
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("id", id), slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
-			slog.Int("status", c.status), slog.Int64("bytes", c.bytes), slog.Duration("took", s.cfg.Now().Sub(start)))
+			slog.String("user", asked.who.log()), slog.Int("status", c.status), slog.Int64("bytes", c.bytes), slog.Duration("took", s.cfg.Now().Sub(start)))
+		s.metrics.answered(r.Method, asked.route, c.status, s.cfg.Now().Sub(start))
 		if broken != nil {
 			panic(broken)
 		}
 	}()
 	s.admit(c, r)
+}
+
+// asked is what becomes known of a request on its way, for the log and the figures.
+type asked struct {
+	who   who
+	route string // the pattern, never the path
+}
+
+type askedKey struct{}
+
+func askedOf(r *http.Request) *asked {
+	if a, ok := r.Context().Value(askedKey{}).(*asked); ok {
+		return a
+	}
+	return &asked{}
+}
+
+// strictID is a request id that is taken over from a client or a proxy. Anything
+// else could write into logs what it wants.
+var strictID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$`)
+
+func requestIDFor(r *http.Request) string {
+	if id := r.Header.Values("X-Request-Id"); len(id) == 1 && strictID.MatchString(id[0]) {
+		return id[0]
+	}
+	return rand.Text()
 }
 
 // counter notes what was answered.
@@ -103,6 +126,10 @@ func (c *counter) ReadFrom(r io.Reader) (int64, error) {
 func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
+	if wait, ok := s.byAddress.take(addressKey(s.address(r)), s.cfg.Now()); !ok {
+		s.fail(w, r, tooMany("Too many requests come from this address. Wait a moment, then try again.", wait))
+		return
+	}
 	if !s.hostListed(r) {
 		s.fail(w, r, refuse(http.StatusForbidden, "FORBIDDEN_HOST", "This server is not reached by this name. Open the link that piweb printed, or start it with the name as an extra host."))
 		return
@@ -110,6 +137,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	api := isAPI(r)
 	if id, ok := rawPath(r); ok {
 		// Neither cookie nor token nor session: its signature admits.
+		askedOf(r).route = "attachments/:attachmentId/raw"
 		if p := s.rawAllowed(w, r); p != nil {
 			s.fail(w, r, p)
 		} else if err := s.rawAttachment(w, r, id); err != nil {
@@ -118,36 +146,67 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name, ref, ok := picturePath(r); ok {
-		s.openPicture(w, r, name, ref)
+		askedOf(r).route = "pictures/:id/:ref"
+		s.openPicture(w, withWho(r, bearerOfSignature), name, ref)
 		return
 	}
 	if p := foreign(r, api); p != nil {
 		s.fail(w, r, p)
 		return
 	}
-	if r.URL.Path == "/healthz" {
+	switch {
+	case r.URL.Path == "/healthz":
+		askedOf(r).route = "healthz"
 		s.health(w, r)
 		return
-	}
-	if !api {
+	case !api && s.signedIn(w, r):
+		return
+	case !api && r.URL.Path != metricsPath:
+		askedOf(r).route = "page"
 		s.servePage(w, r)
 		return
 	}
-	if p := s.mayAsk(r); p != nil {
-		s.fail(w, r, p)
-		return
-	}
-	rest := strings.Join(routed(r), "/")
-	route, args, p := s.routes.find(r.Method, rest)
-	if bad := acceptable(r, p == nil && route.uploads); bad != nil {
+	p, bad := s.mayAsk(r)
+	if bad != nil {
 		s.fail(w, r, bad)
 		return
 	}
-	if p == nil && route.sends && s.draining.Load() {
-		p = refuse(http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again.")
+	askedOf(r).who = p
+	r = withWho(r, p)
+	if p.name != "" {
+		if wait, ok := s.byUser.take(p.name, s.cfg.Now()); !ok {
+			s.fail(w, r, tooMany("You ask more often than this server allows. Wait a moment, then try again.", wait))
+			return
+		}
 	}
-	if p != nil {
-		s.fail(w, r, p)
+	if !api {
+		askedOf(r).route = "metrics"
+		s.serveMetrics(w, r, p)
+		return
+	}
+	s.dispatch(w, r, p)
+}
+
+// dispatch finds the route of a request that may be asked, and follows it.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, p who) {
+	rest := strings.Join(routed(r), "/")
+	route, args, wrong := s.routes.find(r.Method, rest)
+	if wrong == nil {
+		askedOf(r).route = route.pattern()
+	}
+	if bad := acceptable(r, wrong == nil && route.uploads); bad != nil {
+		s.fail(w, r, bad)
+		return
+	}
+	switch {
+	case wrong != nil:
+	case p.role == account.Metrics, route.access == forAdmins && !p.admin():
+		wrong = refuse(http.StatusForbidden, "FORBIDDEN", "Only an administrator of this piweb may do this: it holds for everybody.")
+	case route.sends && s.draining.Load():
+		wrong = refuse(http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again.")
+	}
+	if wrong != nil {
+		s.fail(w, r, wrong)
 		return
 	}
 	if err := route.handle(w, r, args); err != nil {
@@ -181,12 +240,18 @@ func firstSegment(r *http.Request) string {
 	return first
 }
 
+// health says that the program answers; nothing else, for anybody may ask. A
+// program that is ending takes no new work, and says so.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	status, text := http.StatusOK, "ok\n"
+	if s.draining.Load() {
+		status, text = http.StatusServiceUnavailable, "shutting down\n"
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte("ok\n"))
+		_, _ = io.WriteString(w, text)
 	}
 }
 
@@ -212,7 +277,13 @@ func (s *Server) hostListed(r *http.Request) bool {
 	if !ok || strconv.Itoa(tcp.Port) != port {
 		return false
 	}
-	return name == "localhost" || name == "127.0.0.1" || name == "::1"
+	if name == "localhost" || name == "127.0.0.1" || name == "::1" {
+		return true
+	}
+	// An address, and not a name, is nothing that DNS could point here.
+	ip, err := netip.ParseAddr(name)
+	at, ok := netip.AddrFromSlice(tcp.IP)
+	return err == nil && ok && ip.Unmap() == at.Unmap()
 }
 
 func changes(r *http.Request) bool {
@@ -240,28 +311,28 @@ func foreign(r *http.Request, api bool) *problem {
 
 // mayAsk wants a bearer token or the cookie; with a cookie, what changes
 // something must come from our own page.
-func (s *Server) mayAsk(r *http.Request) *problem {
-	bearer, cookie := s.credentials(r)
+func (s *Server) mayAsk(r *http.Request) (who, *problem) {
+	p, cookie, ok := s.identify(r)
 	switch {
-	case bearer:
-		return nil
-	case !cookie:
-		return refuse(http.StatusUnauthorized, "UNAUTHORIZED", "Open the link that piweb printed in its terminal, or send its token as bearer.")
-	case changes(r) && r.Header.Get("Origin") == "":
-		return refuse(http.StatusForbidden, "FORBIDDEN_ORIGIN", "A browser must say which page a change comes from. Programs send the token as bearer instead of the cookie.")
+	case !ok:
+		if p := s.failed(r); p != nil {
+			return who{}, p
+		}
+		return who{}, refuse(http.StatusUnauthorized, "UNAUTHORIZED", "Open the link that piweb printed in its terminal, or send its token as bearer.")
+	case cookie && changes(r) && r.Header.Get("Origin") == "":
+		return who{}, refuse(http.StatusForbidden, "FORBIDDEN_ORIGIN", "A browser must say which page a change comes from. Programs send the token as bearer instead of the cookie.")
 	}
-	return nil
+	return p, nil
 }
 
-func (s *Server) credentials(r *http.Request) (bearer, cookie bool) {
-	if auth := r.Header.Get("Authorization"); auth != "" {
-		scheme, token, _ := strings.Cut(auth, " ")
-		return strings.EqualFold(scheme, "Bearer") && same(token, s.cfg.Token), false
+// failed counts a request that lets nobody in. Whoever has a token is not kept out
+// by it.
+func (s *Server) failed(r *http.Request) *problem {
+	s.metrics.unauthorized.Inc()
+	if wait, ok := s.byFailure.take(addressKey(s.address(r)), s.cfg.Now()); !ok {
+		return tooMany("Too many requests of this address let nobody in. Wait, then try again with a valid token.", wait)
 	}
-	for _, c := range r.CookiesNamed(cookieName(r)) {
-		cookie = same(c.Value, s.cookie) || cookie
-	}
-	return false, cookie
+	return nil
 }
 
 // same compares in a time that tells nothing, not even the length.

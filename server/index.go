@@ -143,8 +143,24 @@ func distinguished(id, key string) string {
 	return id + "~" + hex.EncodeToString(sum[:4])
 }
 
-// targets lists all sessions: the files, and what is live and has no file yet.
+// targets lists all sessions that who asks may see: the files, and what is live and
+// has no file yet. There is no other way to a session, so what is not in this list
+// does not exist for who asks.
 func (s *Server) targets(ctx context.Context) ([]*target, error) {
+	p := whoOf(ctx)
+	all, err := s.everything(ctx)
+	if err != nil || p.admin() {
+		return all, err
+	}
+	owners, err := s.rt.Owners().All()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(t *target) bool { return !p.sees(owners[t.key]) }), nil
+}
+
+// everything is all sessions, whose they may be.
+func (s *Server) everything(ctx context.Context) ([]*target, error) {
 	files, err := s.index.scan(ctx)
 	if err != nil {
 		return nil, err

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
 
+	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -82,8 +84,22 @@ func trashedOf(t session.Trashed) trashedItem {
 	return trashedItem{t.ID, t.Path, t.Origin, stamp(t.At)}
 }
 
-func (s *Server) listTrash(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+// trashed lists what who asks may see in the trash: an owner follows a session there.
+func (s *Server) trashed(ctx context.Context) ([]session.Trashed, error) {
 	all, err := s.rt.Trashed(s.cfg.DefaultCWD)
+	p := whoOf(ctx)
+	if err != nil || p.admin() {
+		return all, err
+	}
+	owners, err := s.rt.Owners().All()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(t session.Trashed) bool { return !p.sees(owners[keyOf(t.Path)]) }), nil
+}
+
+func (s *Server) listTrash(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	all, err := s.trashed(r.Context())
 	if err != nil {
 		return err
 	}
@@ -112,7 +128,7 @@ func (s *Server) restoreSession(w http.ResponseWriter, r *http.Request, _ map[st
 	if err := f.check(); err != nil {
 		return err
 	}
-	all, err := s.rt.Trashed(s.cfg.DefaultCWD)
+	all, err := s.trashed(r.Context())
 	if err != nil {
 		return err
 	}
@@ -151,12 +167,17 @@ func (s *Server) restoreSession(w http.ResponseWriter, r *http.Request, _ map[st
 }
 
 func (s *Server) getFavorites(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
-	ids, err := s.rt.Favorites().Sessions()
+	ids, err := s.favorites(r).Sessions()
 	if err != nil {
 		return err
 	}
 	write(w, r, http.StatusOK, favorites{ids})
 	return nil
+}
+
+// favorites are the marks of who asks.
+func (s *Server) favorites(r *http.Request) *piweb.Favorites {
+	return s.rt.Favorites().Of(whoOf(r.Context()).name)
 }
 
 type favorites struct {
@@ -173,7 +194,7 @@ func (s *Server) setFavorites(w http.ResponseWriter, r *http.Request, _ map[stri
 	if list == nil || len(f.wrong) > 0 {
 		return badQuery("sessionIds", "sessionIds must be a list of ids.")
 	}
-	ids, err := s.rt.Favorites().SetSessions(*list)
+	ids, err := s.favorites(r).SetSessions(*list)
 	if err != nil {
 		return err
 	}

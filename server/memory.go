@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/memory"
 )
 
@@ -21,16 +20,26 @@ func (s *Server) addMemoryRoutes() {
 	rt := &s.routes
 	rt.add("POST", "memories/add", s.addMemory)
 	rt.takesUploads()
+	rt.is(personal)
 	rt.add("POST", "memories/search", s.searchMemories)
+	rt.is(personal)
 	rt.add("POST", "memories/flush", s.flushMemories)
+	rt.is(personal)
 	rt.add("GET", "memories", s.listMemories)
+	rt.is(personal)
 	rt.add("GET", "memories/:memoryId", s.getMemory)
+	rt.is(personal)
 	rt.add("DELETE", "memories/:memoryId", s.forgetMemory)
+	rt.is(personal)
 	rt.add("POST", "resources", s.uploadResource)
 	rt.takesUploads()
+	rt.is(personal)
 	rt.add("GET", "resources", s.listResources)
+	rt.is(personal)
 	rt.add("GET", "resources/:resourceId", s.getResource)
+	rt.is(personal)
 	rt.add("DELETE", "resources/:resourceId", s.deleteResource)
+	rt.is(personal)
 }
 
 // atRoot are first segments that are answered as if they stood below /api.
@@ -114,7 +123,7 @@ func (s *Server) addMemory(w http.ResponseWriter, r *http.Request, _ map[string]
 	if err != nil {
 		return err
 	}
-	reply, err := m.Add(r.Context(), piweb.MemoryUser, body)
+	reply, err := m.Add(r.Context(), whoOf(r.Context()).memoryUser(), body)
 	return relay(w, r, reply, err)
 }
 
@@ -127,7 +136,7 @@ func (s *Server) flushMemories(w http.ResponseWriter, r *http.Request, _ map[str
 	if err != nil {
 		return err
 	}
-	reply, err := m.Flush(r.Context(), piweb.MemoryUser, body)
+	reply, err := m.Flush(r.Context(), whoOf(r.Context()).memoryUser(), body)
 	return relay(w, r, reply, err)
 }
 
@@ -142,7 +151,7 @@ func (s *Server) searchMemories(w http.ResponseWriter, r *http.Request, _ map[st
 	if err != nil {
 		return err
 	}
-	found, err := m.Search(r.Context(), piweb.MemoryUser, body)
+	found, err := m.Search(r.Context(), whoOf(r.Context()).memoryUser(), body)
 	if err != nil {
 		return memoryProblem(err)
 	}
@@ -171,8 +180,9 @@ func memoryPage(q url.Values) (limit, offset int, err error) {
 	return max(1, min(limit, 100)), offset, nil
 }
 
-func memoryScope(q url.Values) memory.Scope {
-	return memory.Scope{User: piweb.MemoryUser, App: q.Get("app_id"), Project: q.Get("project_id")}
+func memoryScope(r *http.Request) memory.Scope {
+	q := r.URL.Query()
+	return memory.Scope{User: whoOf(r.Context()).memoryUser(), App: q.Get("app_id"), Project: q.Get("project_id")}
 }
 
 func (s *Server) listMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
@@ -184,7 +194,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request, _ map[stri
 	if err != nil {
 		return err
 	}
-	list, total, err := m.List(r.Context(), memoryScope(r.URL.Query()), limit, offset)
+	list, total, err := m.List(r.Context(), memoryScope(r), limit, offset)
 	if err != nil {
 		return memoryProblem(err)
 	}
@@ -200,7 +210,7 @@ func (s *Server) getMemory(w http.ResponseWriter, r *http.Request, args map[stri
 	if err != nil {
 		return err
 	}
-	one, err := m.Get(r.Context(), piweb.MemoryUser, args["memoryId"])
+	one, err := m.Get(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"])
 	if err != nil {
 		return memoryProblem(err)
 	}
@@ -213,7 +223,7 @@ func (s *Server) forgetMemory(w http.ResponseWriter, r *http.Request, args map[s
 	if err != nil {
 		return err
 	}
-	if err := m.Forget(r.Context(), piweb.MemoryUser, args["memoryId"]); err != nil {
+	if err := m.Forget(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"]); err != nil {
 		return memoryProblem(err)
 	}
 	write(w, r, http.StatusOK, okay{true})
@@ -240,7 +250,7 @@ func (s *Server) uploadResource(w http.ResponseWriter, r *http.Request, _ map[st
 	}
 	defer file.Close()
 	kept, again, err := m.PutResource(r.Context(), memory.Upload{
-		Scope: memory.Scope{User: piweb.MemoryUser, App: fields.Get("app_id"), Project: fields.Get("project_id")},
+		Scope: memory.Scope{User: whoOf(r.Context()).memoryUser(), App: fields.Get("app_id"), Project: fields.Get("project_id")},
 		Name:  fileName(file), ContentType: file.Header.Get("Content-Type"), Description: fields.Get("description"), Body: file,
 	})
 	var most *http.MaxBytesError
@@ -295,7 +305,7 @@ func (s *Server) listResources(w http.ResponseWriter, r *http.Request, _ map[str
 	if err != nil {
 		return err
 	}
-	list, total, err := m.Resources(r.Context(), memoryScope(r.URL.Query()), limit, offset)
+	list, total, err := m.Resources(r.Context(), memoryScope(r), limit, offset)
 	if err != nil {
 		return memoryProblem(err)
 	}
@@ -311,7 +321,7 @@ func (s *Server) getResource(w http.ResponseWriter, r *http.Request, args map[st
 	if err != nil {
 		return err
 	}
-	one, err := m.Resource(r.Context(), piweb.MemoryUser, args["resourceId"])
+	one, err := m.Resource(r.Context(), whoOf(r.Context()).memoryUser(), args["resourceId"])
 	if err != nil {
 		return memoryProblem(err)
 	}
@@ -324,7 +334,7 @@ func (s *Server) deleteResource(w http.ResponseWriter, r *http.Request, args map
 	if err != nil {
 		return err
 	}
-	if err := m.DeleteResource(r.Context(), piweb.MemoryUser, args["resourceId"]); err != nil {
+	if err := m.DeleteResource(r.Context(), whoOf(r.Context()).memoryUser(), args["resourceId"]); err != nil {
 		return memoryProblem(err)
 	}
 	write(w, r, http.StatusOK, okay{true})

@@ -15,21 +15,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/piweb-go/piweb/account"
 )
 
 const bareCSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-
-const signIn = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>piweb: not signed in</title>
-<main>
-<h1>This browser is not signed in</h1>
-<p>Open the link that piweb printed in its terminal when it started. It holds a token that is needed once.</p>
-</main>
-</html>
-`
 
 // types are the content types of a page's files. The system's own table is not
 // asked: on some systems it calls scripts text.
@@ -64,34 +54,54 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, p)
 		return
 	}
-	if q := r.URL.Query(); q.Has("token") && same(q.Get("token"), s.cfg.Token) {
-		s.letIn(w, r, q)
+	if q := r.URL.Query(); q.Has("token") {
+		if p, ok := s.tokenOwner(q.Get("token")); ok && s.letIn(w, r, p, q) {
+			return
+		}
+	}
+	p, cookie, ok := s.identify(r)
+	if !ok || p.role == account.Metrics {
+		s.strange(w, r)
 		return
 	}
-	if bearer, cookie := s.credentials(r); !bearer && !cookie {
-		h := w.Header()
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Cache-Control", "no-store")
-		w.WriteHeader(http.StatusUnauthorized)
-		if r.Method != http.MethodHead {
-			_, _ = io.WriteString(w, signIn)
+	askedOf(r).who = p
+	if cookie && s.stale(r) {
+		if c, ok := s.cookieFor(r, p); ok {
+			http.SetCookie(w, c)
 		}
-		return
 	}
 	if err := s.page.serve(w, r); err != nil {
 		s.fail(w, r, err)
 	}
 }
 
+// strange answers those who are not in. A browser without a cookie is no attack;
+// one that brings a token which nobody has may be.
+func (s *Server) strange(w http.ResponseWriter, r *http.Request) {
+	guess := r.URL.Query().Has("token") || r.Header.Get("Authorization") != ""
+	if guess {
+		if p := s.failed(r); p != nil {
+			s.fail(w, r, p)
+			return
+		}
+	}
+	s.askToSignIn(w, r, guess)
+}
+
 // letIn sets the cookie and sends the browser to the same place without the
 // token, so that it stays in no history. The place is always one of this server.
-func (s *Server) letIn(w http.ResponseWriter, r *http.Request, q url.Values) {
+func (s *Server) letIn(w http.ResponseWriter, r *http.Request, p who, q url.Values) bool {
+	c, ok := s.cookieFor(r, p)
+	if !ok {
+		return false
+	}
 	q.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, `/\`), RawQuery: q.Encode()}
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, c)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Location", to.String())
 	w.WriteHeader(http.StatusSeeOther)
+	return true
 }
 
 // serve answers with a file. A path without an extension is a place inside the

@@ -360,6 +360,7 @@ func (s *Server) getBootstrap(w http.ResponseWriter, r *http.Request, _ map[stri
 			resume = s.item(t).Source
 		}
 	}
+	p := whoOf(r.Context())
 	cfg := s.rt.Config(s.cfg.DefaultCWD)
 	models := s.usable(s.cfg.DefaultCWD)
 	write(w, r, http.StatusOK, struct {
@@ -375,11 +376,13 @@ func (s *Server) getBootstrap(w http.ResponseWriter, r *http.Request, _ map[stri
 		SessionsDir   string   `json:"sessionsDir"`
 		OfflineOnly   bool     `json:"offlineOnly"`
 		Demo          bool     `json:"demoAvailable"`
+		User          string   `json:"user,omitempty"` // who asks; "" for the person at the machine
+		Admin         bool     `json:"admin"`
 	}{
 		DefaultSource: s.cfg.DefaultSource, DefaultModel: cfg.Settings.DefaultRef(), DefaultCWD: s.cfg.DefaultCWD, ResumeSource: resume,
 		Features: features{SourcePicker: true, SessionsManage: !s.cfg.NoManage},
 		Version:  s.cfg.Version, AgentDir: s.rt.AgentDir(), SessionsDir: cfg.Sessions.Dir,
-		OfflineOnly: len(models) == len(offline.Models()), Demo: s.cfg.Demo != nil,
+		OfflineOnly: len(models) == len(offline.Models()), Demo: s.cfg.Demo != nil && p.admin(), User: p.name, Admin: p.admin(), MultiTenant: p.name != "",
 	})
 	return nil
 }

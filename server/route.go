@@ -24,7 +24,22 @@ type route struct {
 	handle   handler
 	sends    bool // it starts or changes something, so it is refused while the server ends
 	uploads  bool // it takes the body of an upload, and not JSON
+	access   access
 }
+
+// access says for whom a route is. The test of the route table wants every route
+// without a session in its path to say so.
+type access string
+
+const (
+	ofSession access = ""         // for those who see the session that the path names
+	personal  access = "personal" // everybody gets an own answer
+	shared    access = "shared"   // everybody gets the same; nothing of a session is in it
+	forAdmins access = "admins"   // it holds for everybody, or shows everybody's
+)
+
+// pattern names the route in figures.
+func (r route) pattern() string { return strings.Join(r.segments, "/") }
 
 type router struct{ routes []route }
 
@@ -34,6 +49,9 @@ func (rt *router) add(method, path string, h handler) {
 
 // takesUploads marks the route that was added last.
 func (rt *router) takesUploads() { rt.routes[len(rt.routes)-1].uploads = true }
+
+// is says for whom the route is that was added last.
+func (rt *router) is(a access) { rt.routes[len(rt.routes)-1].access = a }
 
 // segments splits a path. Empty ones are dropped, as the client's own server does.
 func segments(path string) []string {

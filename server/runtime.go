@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/account"
 	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/completion"
 	"github.com/piweb-go/piweb/completion/files"
@@ -25,6 +26,8 @@ var _ Runtime = (*piweb.Runtime)(nil)
 // one.
 type Runtime interface {
 	AgentDir() string
+	// Owners knows which session is whose.
+	Owners() *account.Owners
 	// Memory keeps what was said beyond sessions, or is nil where it is off.
 	Memory() (*memory.Service, error)
 	Config(cwd string) *config.Config

@@ -3,23 +3,27 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
+
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"github.com/piweb-go/piweb/account"
+	"github.com/piweb-go/piweb/internal/signed"
 	"github.com/piweb-go/piweb/session/catalog"
 )
 
-// Config says what the server serves, and to whom. Runtime and Token are
-// required.
+// Config says what the server serves, and to whom. Runtime is
+// required, and so is Token or Users.
 type Config struct {
 	Runtime Runtime
 	// Page is the folder of the page, with an index.html on top; nil for none.
@@ -27,8 +31,25 @@ type Config struct {
 	// InlineStyles lets the page set styles inside its markup. piweb's own page
 	// does not need it; the built pages of others may.
 	InlineStyles bool
-	// Token lets a browser in by its link, and programs as bearer.
+	// Token lets a browser in by its link, and programs as bearer; who has it is an
+	// administrator. "" where only Users are let in.
 	Token string
+	// Users are let in by tokens of their own, and see their own sessions; nil for
+	// none.
+	Users *account.Users
+	// Secret signs the cookies of browsers. With the same one they stay signed in over
+	// restarts; "" for one that ends with the program.
+	Secret string
+	// Limits bound what one client may use.
+	Limits Limits
+	// Proxies are addresses in front of the server. What they say about where a request
+	// comes from is believed.
+	Proxies []netip.Prefix
+	// TLS serves over TLS; nil for plain HTTP. See [Certificate].
+	TLS *tls.Config
+	// Grace is how long turns that run may go on when the server stops, until they are
+	// aborted; 0 aborts them at once. Either way what was answered is kept.
+	Grace time.Duration
 	// Hosts are names by which the server is reached besides the loopback ones,
 	// with or without a port.
 	Hosts []string
@@ -64,19 +85,24 @@ type Demo struct {
 
 // Server answers requests. It is safe for concurrent use.
 type Server struct {
-	cfg      Config
-	rt       Runtime
-	log      *slog.Logger
-	cookie   string // the secret of signed-in browsers
-	feeds    *feeds
-	gallery  *gallery
-	index    *index
-	stores   stores
-	boards   boards
-	listed   listVersion
-	page     *page
-	routes   router
-	streams  atomic.Int64
+	cfg     Config
+	rt      Runtime
+	log     *slog.Logger
+	cookies *signed.Keys // sign browsers in
+	feeds   *feeds
+	gallery *gallery
+	index   *index
+	stores  stores
+	boards  boards
+	listed  listVersion
+	page    *page
+	routes  router
+	streams atomic.Int64
+	seats   seats // streams of users
+	metrics *metrics
+
+	byAddress, byUser, byFailure *buckets
+
 	requests atomic.Int64 // answered so far
 	draining atomic.Bool
 }
@@ -86,7 +112,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Runtime == nil {
 		return nil, errors.New("server: no runtime was given")
 	}
-	if cfg.Token == "" {
+	if cfg.Token == "" && cfg.Users == nil {
 		return nil, errors.New("server: no token was given; without one every program on the machine could use the sessions")
 	}
 	cwd, err := filepath.Abs(cfg.DefaultCWD)
@@ -104,7 +130,14 @@ func New(cfg Config) (*Server, error) {
 	defaultTo(&cfg.WriteTimeout, 15*time.Second)
 	defaultTo(&cfg.FeedBytes, 8<<20)
 	defaultTo(&cfg.MaxStreams, 256)
-	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, cookie: rand.Text() + rand.Text()}
+	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, metrics: newMetrics()}
+	if s.cookies, err = cookieKeys(cfg.Secret); err != nil {
+		return nil, err
+	}
+	l := cfg.Limits.withDefaults()
+	s.cfg.Limits = l
+	s.byAddress, s.byUser, s.byFailure = newBuckets(l.AddressRate, l.AddressBurst), newBuckets(l.UserRate, l.UserBurst), newBuckets(l.FailedRate, l.FailedBurst)
+	s.metrics.watch(s)
 	s.feeds = newFeeds(cfg.Log, cfg.Now, cfg.FeedBytes)
 	if s.gallery, err = newGallery(rand.Text()+rand.Text(), cfg.Now); err != nil {
 		return nil, err
@@ -128,10 +161,15 @@ func defaultTo[T int | time.Duration](v *T, to T) {
 func (s *Server) addRoutes() {
 	rt := &s.routes
 	rt.add("GET", "bootstrap", s.getBootstrap)
+	rt.is(personal)
 	rt.add("GET", "sessions", s.listSessions)
+	rt.is(personal)
 	rt.add("POST", "sessions", s.createSession)
+	rt.is(personal)
 	rt.add("POST", "sessions/rename", s.managed(s.renameSession))
+	rt.is(personal)
 	rt.add("GET", "search", s.searchSessions)
+	rt.is(personal)
 	rt.add("DELETE", "sessions/:id", s.stopSession)
 	rt.add("GET", "sessions/:id/stream", s.streamSession)
 	rt.add("GET", "sessions/:id/messages", s.getMessages)
@@ -153,6 +191,7 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "sessions/:id/attachments/:attachmentId", s.getAttachment)
 	rt.add("DELETE", "sessions/:id/attachments/:attachmentId", s.deleteAttachment)
 	rt.add("GET", "models", s.folderModels)
+	rt.is(shared)
 	rt.add("GET", "sessions/:id/models", s.getModels)
 	rt.add("POST", "sessions/:id/models", s.setModel)
 	rt.add("POST", "sessions/:id/thinking", s.setThinking)
@@ -163,16 +202,23 @@ func (s *Server) addRoutes() {
 	rt.add("GET", "sessions/:id/resources", s.getResources)
 	rt.add("POST", "sessions/:id/reload", s.reloadSession)
 	rt.add("POST", "sessions/:id/trust", s.trustFolder)
+	rt.is(forAdmins)
 	rt.add("GET", "sessions/:id/subagents", s.listChildren)
 	rt.add("POST", "sessions/:id/subagents", s.startChild)
 	rt.add("GET", "sessions/:id/budget", s.getBudget)
 	rt.add("PUT", "sessions/:id/budget", s.setBudget)
 	rt.add("GET", "subagents/settings", s.getSubagentSettings)
+	rt.is(shared)
 	rt.add("PUT", "subagents/settings", s.setSubagentSettings)
+	rt.is(forAdmins)
 	rt.add("GET", "subagents/profiles", s.listProfiles)
+	rt.is(shared)
 	rt.add("PUT", "subagents/profiles", s.saveProfile)
+	rt.is(forAdmins)
 	rt.add("PATCH", "subagents/profiles", s.toggleProfile)
+	rt.is(forAdmins)
 	rt.add("DELETE", "subagents/profiles", s.deleteProfile)
+	rt.is(forAdmins)
 	rt.add("GET", "subagents/:id", s.getChild)
 	rt.add("POST", "subagents/:id", s.tellChild)
 	rt.add("GET", "sessions/:id/completion", s.complete)
@@ -188,49 +234,13 @@ func (s *Server) addRoutes() {
 	s.addManageRoutes()
 	if s.cfg.Demo != nil {
 		rt.add("POST", "demo", s.makeDemo)
+		rt.is(forAdmins)
 	}
 }
 
 // Handler answers requests. Hosts are judged by the address at which a request
 // came in, so it may be served by any http.Server.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
-
-// stopTime is how long requests may take to end when the server stops.
-const stopTime = 10 * time.Second
-
-// Serve answers requests on ln until ctx is done. Then nothing new is taken, the
-// streams get their last frame, and requests that are under way are waited for.
-// The runtime is left as it is: close it afterwards, and running turns are
-// aborted and kept.
-func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	hs := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- hs.Serve(ln) }()
-	serving, end := context.WithCancel(ctx)
-	defer end()
-	go s.giveBack(serving)
-	select {
-	case err := <-failed:
-		s.Close()
-		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
-	case <-ctx.Done():
-	}
-	s.Close()
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	err := hs.Shutdown(stop)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = hs.Close()
-	}
-	<-failed // http.ErrServerClosed
-	return err
-}
 
 // quietTime is how long nobody asks before memory is given back.
 const quietTime = 4 * time.Second

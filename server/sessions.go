@@ -61,6 +61,9 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request, _ map[str
 	if err != nil {
 		return err
 	}
+	if err := s.own(ctx, ls.Log().Path()); err != nil {
+		return errors.Join(err, s.rt.Release(ls))
+	}
 	s.feeds.follow(keyOf(ls.Log().Path()), live{ls}, false)
 	write(w, r, http.StatusCreated, created{ls.ID()})
 	return nil

@@ -90,7 +90,7 @@ type favoriteSources struct {
 }
 
 func (s *Server) getFavoriteSources(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
-	list, err := s.rt.Favorites().Sources()
+	list, err := s.favorites(r).Sources()
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Server) setFavoriteSources(w http.ResponseWriter, r *http.Request, _ ma
 	if err := f.check(); err != nil {
 		return err
 	}
-	kept, err := s.rt.Favorites().SetSources(*list)
+	kept, err := s.favorites(r).SetSources(*list)
 	if err != nil {
 		return err
 	}

@@ -40,12 +40,23 @@ func (s *Server) streamSession(w http.ResponseWriter, r *http.Request, args map[
 		return plain(h, refuse(http.StatusServiceUnavailable, "TOO_MANY_STREAMS", "Too many pages follow sessions at the same time. Close one, then try again."))
 	}
 	defer s.streams.Add(-1)
+	leave, ok := s.seats.take(whoOf(r.Context()), s.cfg.Limits.UserStreams)
+	if !ok {
+		p := refuse(http.StatusTooManyRequests, "TOO_MANY_STREAMS", "You follow too many sessions at the same time. Close a page, then try again.")
+		p.retry = 10
+		return plain(h, p)
+	}
+	defer leave()
 	own := r.URL.Query().Get("piweb") == "1"
 	rd := s.listen(t, lastEventID(r), own)
 	if rd == nil {
 		return plain(h, toProblem(wrapper.ErrShutdown))
 	}
 	defer rd.close()
+	s.metrics.opened.Inc()
+	if rd.gap > 0 {
+		s.metrics.gaps.Inc()
+	}
 	if own {
 		looking, stop := context.WithCancel(r.Context())
 		var looks sync.WaitGroup
@@ -95,6 +106,7 @@ func (s *Server) listen(t *target, lastID int64, own bool) *reader {
 
 // pass carries frames from a reader to a stream until either ends.
 func (s *Server) pass(r *http.Request, rd *reader, st *stream) {
+	pass, _ := s.ticket(whoOf(r.Context()))
 	beat := time.NewTicker(s.cfg.Heartbeat)
 	defer beat.Stop()
 	var buf bytes.Buffer
@@ -102,6 +114,7 @@ func (s *Server) pass(r *http.Request, rd *reader, st *stream) {
 		batch, more, err := rd.next(batchBytes)
 		if err != nil {
 			if errors.Is(err, errSlow) {
+				s.metrics.slow.Inc()
 				s.log.Info("a stream was cut: its reader was too slow", "id", requestID(r))
 			}
 			return
@@ -119,6 +132,9 @@ func (s *Server) pass(r *http.Request, rd *reader, st *stream) {
 		select {
 		case <-more:
 		case <-beat.C:
+			if now, ok := s.ticket(whoOf(r.Context())); !ok || now != pass {
+				return // a user who was removed, or has another token
+			}
 			if st.send([]byte(": keep-alive\n\n")) != nil {
 				return
 			}

@@ -86,7 +86,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	root.AddCommand(a.serveCommand(), a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.agentsCommand(), a.modelsCommand(), a.explainCommand(), a.doctorCommand(), a.gcCommand(), a.versionCommand())
-	root.AddCommand(a.resourcesCommand(), a.trustCommand(), a.settingsCommand(), a.mcpCommand())
+	root.AddCommand(a.resourcesCommand(), a.trustCommand(), a.settingsCommand(), a.mcpCommand(), a.usersCommand())
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + helpExitCodes)
 	return root
 }

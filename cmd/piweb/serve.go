@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,9 +23,11 @@ const defaultPort = 4820
 
 type serveFlags struct {
 	port    int
+	listen  string
 	hosts   []string
 	ui      string
 	verbose bool
+	serveGuard
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -37,13 +36,18 @@ func (a *app) serveCommand() *cobra.Command {
 		Use: "serve", Short: "Serve the page on this machine (what `piweb` alone does)", Long: helpServe, Args: cobra.NoArgs,
 		Example: "  piweb serve\n  piweb serve --port 8080 --ui ./their-page/dist",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.listen != "" && cmd.Flags().Changed("port") {
+				return usage("--listen holds the port; leave --port out")
+			}
 			return a.serve(cmd.Context(), f, cmd.Flags().Changed("port"))
 		},
 	}
 	cmd.Flags().IntVar(&f.port, "port", defaultPort, "port on the loopback interface; another free one is taken if the default is not free")
+	cmd.Flags().StringVar(&f.listen, "listen", "", "address and port, such as 0.0.0.0:8443; beyond this machine it wants users and TLS")
 	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "a further name by which the page is reached, for a proxy on this machine")
 	cmd.Flags().StringVar(&f.ui, "ui", "", "serve this folder as the page instead of piweb's own")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every request, without what people wrote")
+	f.flags(cmd)
 	return cmd
 }
 
@@ -64,55 +68,48 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 	if err != nil {
 		return err
 	}
-	ln, err := listen(f.port, portChosen)
-	if err != nil {
-		return err
-	}
 	level := slog.LevelWarn
 	if f.verbose {
 		level = slog.LevelInfo
 	}
-	token := rand.Text()
-	s, err := server.New(server.Config{
-		Runtime: rt, Page: page, InlineStyles: f.ui != "", Token: token, Hosts: f.hosts, DefaultCWD: cwd(),
+	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	sc := server.Config{
+		Runtime: rt, Page: page, InlineStyles: f.ui != "", Hosts: f.hosts, DefaultCWD: cwd(),
 		AttachmentOrigins: attachmentOrigins(rt),
 		DefaultSource:     os.Getenv("PI_WEB_DEFAULT_SOURCE"), Version: versionText(),
 		HiddenProviders: strings.FieldsFunc(os.Getenv("PI_WEB_HIDE_PROVIDERS"), func(r rune) bool { return r == ',' || r == ' ' }),
 		Demo:            func(ctx context.Context) (server.Demo, error) { return serverDemo(ctx, rt) },
-		Log:             slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
-	})
+		Log:             log,
+	}
+	ln, err := f.open(rt, &sc, f, portChosen)
+	if err != nil {
+		return err
+	}
+	s, err := server.New(sc)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	defer s.Close()
 	tidied := a.tidyAttachments(ctx, rt)
 	defer func() { stop(); <-tidied }()
-	a.announce(fmt.Sprintf("http://%s/?token=%s", ln.Addr(), token))
+	a.announce(linkOf(ln, sc, f.hosts), sc.Token == "")
 	if err := s.Serve(ctx, ln); err != nil {
 		return err
 	}
 	return rt.Close()
 }
 
-func (a *app) announce(link string) {
+// announce says where the page is. Without a link, users sign in with their tokens.
+func (a *app) announce(link string, users bool) {
 	if a.json {
 		a.printJSONLine(map[string]string{"type": "serving", "url": link})
 		return
 	}
+	if users {
+		a.printf("Serving on %s\nUsers sign in with the tokens that `piweb users` gave them. Ctrl-C stops.\n", link)
+		return
+	}
 	a.printf("Open this link; it lets this browser in:\n\n  %s\n\nCtrl-C stops. The sessions stay in their files.\n", link)
-}
-
-// listen takes the loopback interface only. A port that was asked for must be
-// had; the default one gives way to any free one.
-func listen(port int, chosen bool) (net.Listener, error) {
-	ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil && !chosen {
-		ln, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listen on port %d: %w; choose another one with --port, or 0 for any", port, err)
-	}
-	return ln, nil
 }
 
 func pageFS(ui string) (fs.FS, error) {

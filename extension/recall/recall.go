@@ -57,7 +57,8 @@ type Store interface {
 
 // Options say whose memories these are.
 type Options struct {
-	User string
+	// User says whose they are: the owner of the session of a file.
+	User func(sessionFile string) (string, error)
 	// Open opens the store when it is first used; nil, nil says that there is none.
 	Open func() (Store, error)
 	// Files gives the attachments of a session; it may answer handle.None.
@@ -67,7 +68,7 @@ type Options struct {
 // Factory makes the extension.
 func Factory(o Options) agent.Factory {
 	return agent.Factory{Name: Name, New: func(_ context.Context, env agent.Env) (agent.Extension, error) {
-		x := &extension{o: o, session: env.SessionID}
+		x := &extension{o: o, session: env.SessionID, file: env.SessionFile}
 		return agent.Extension{Tools: []agent.Tool{&remember{x}, &find{x}}, Hooks: agent.Hooks{Message: x.saw}}, nil
 	}}
 }
@@ -76,6 +77,7 @@ func Factory(o Options) agent.Factory {
 type extension struct {
 	o       Options
 	session string
+	file    func() string
 
 	mu       sync.Mutex
 	attached []string // ids that the last message of the user names
@@ -157,8 +159,12 @@ func (t *remember) Run(ctx context.Context, call *tool.Call) (tool.Result, error
 	if err != nil {
 		return tool.Error(err.Error()), nil
 	}
+	user, err := t.x.o.User(t.x.file())
+	if err != nil {
+		return tool.Error(err.Error()), nil
+	}
 	files := t.x.files(ctx)
-	id, err := s.Remember(ctx, memory.Scope{User: t.x.o.User}, memory.Note{Session: t.x.session, Text: args.Text, Origin: call.ID, Files: files})
+	id, err := s.Remember(ctx, memory.Scope{User: user}, memory.Note{Session: t.x.session, Text: args.Text, Origin: call.ID, Files: files})
 	if err != nil {
 		return tool.Error("Nothing was kept: " + err.Error()), nil
 	}
@@ -208,7 +214,11 @@ func (t *find) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Error(err.Error()), nil
 	}
-	found, err := s.Find(ctx, memory.Scope{User: t.x.o.User}, args.Query, min(args.Limit, maxTop))
+	user, err := t.x.o.User(t.x.file())
+	if err != nil {
+		return tool.Error(err.Error()), nil
+	}
+	found, err := s.Find(ctx, memory.Scope{User: user}, args.Query, min(args.Limit, maxTop))
 	if err != nil {
 		return tool.Error("The search failed: " + err.Error()), nil
 	}

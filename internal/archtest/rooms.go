@@ -42,6 +42,8 @@ const (
 	yaml       = "go.yaml.in/yaml/v3"
 	fzf        = "github.com/junegunn/fzf"
 	sqliteGo   = "modernc.org/sqlite"
+	xtime      = "golang.org/x/time"
+	prometheus = "github.com/prometheus/client_golang"
 )
 
 // rooms is the map, from the lowest floor to the highest. A package may import
@@ -73,6 +75,7 @@ var rooms = []room{
 	{"data", "attachment/client", "uploads files to a running piweb, for programs", nil, nil},
 	{"data", "attachment", "ids, descriptors, grants, signed addresses, markers, ownership, the handle of tools", []string{"attachment/handle", "blob", "message", "session", "internal/durable", "internal/signed"}, []string{gjson}},
 	{"data", "blob/s3", "the store in a bucket", []string{"blob", "attachment"}, []string{minioGo}},
+	{"data", "account", "who may use a server, and which session is whose", []string{"session", "internal/durable", "internal/signed"}, nil},
 	{"data", "session/catalog", "list sessions, find one, search in all", []string{"message", "attachment", "session", "toolselect", "internal/durable", "internal/watch"}, []string{gjson, xtext}},
 	{"data", "session/export", "a session as JSONL, Markdown or HTML, without secrets", []string{"message", "session", "internal/durable"}, []string{gjson, sjson}},
 	{"data", "session/doctor", "what is wrong with a file, and a repaired copy", []string{"message", "session", "session/export", "internal/durable"}, []string{gjson, sjson, uuid}},
@@ -111,7 +114,7 @@ var rooms = []room{
 	{"top", "wrapper", "live sessions: prompt door, engine swap, registry, event hub",
 		[]string{"internal/document", "message", "media", "session", "toolselect", "resource", "chatonly", "policy", "agent", "agent/compact", "agent/tool"}, nil},
 	{"top", ".", "the facade: New(Config) wires everything",
-		[]string{"internal/watch", "blob", "attachment", "artifact", "internal/durable", "gc",
+		[]string{"account", "internal/watch", "blob", "attachment", "artifact", "internal/durable", "gc",
 			"agent",
 			"agent/compact",
 			"agent/model",
@@ -147,8 +150,8 @@ var rooms = []room{
 			"wrapper",
 		}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
-	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "internal/document", "config", "session", "session/catalog", "session/export", "session/doctor", "gc", "subagent", "resource", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "memory", "media"}, nil},
-	{"top", "cmd/piweb", "the command line", []string{"attachment", "blob/s3", ".", "artifact", "gc", "memory", "subagent", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
+	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "account", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "internal/document", "config", "session", "session/catalog", "session/export", "session/doctor", "gc", "subagent", "resource", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "memory", "media"}, []string{xtime, prometheus}},
+	{"top", "cmd/piweb", "the command line", []string{"account", "attachment", "blob/s3", ".", "artifact", "gc", "memory", "subagent", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 
 	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const signInHead = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>piweb: not signed in</title>
+<main>
+<h1>This browser is not signed in</h1>
+`
+
+// signInLink is for a program that printed a link, signInForm for one with users.
+const (
+	signInLink = `<p>Open the link that piweb printed in its terminal when it started. It holds a token that is needed once.</p>
+`
+	signInForm = `<form method="post" action="/sign-in">
+<p><label for="token">Your token</label><br>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus size="40"></p>
+<p><button>Sign in</button></p>
+</form>
+<p>Whoever runs this piweb gives tokens out: <code>piweb users add NAME</code>.</p>
+`
+	signInWrong = `<p role="alert"><strong>Nobody has this token.</strong> It may have been replaced by a newer one.</p>
+`
+	signInTail = `</main>
+</html>
+`
+)
+
+const signInCSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+// askToSignIn is the page of those who are not in.
+func (s *Server) askToSignIn(w http.ResponseWriter, r *http.Request, wrong bool) {
+	text := signInHead
+	if wrong {
+		text += signInWrong
+	}
+	if s.cfg.Token != "" {
+		text += signInLink
+	}
+	h := w.Header()
+	if s.hasUsers() {
+		text += signInForm
+		h.Set("Content-Security-Policy", signInCSP)
+		h.Set("Referrer-Policy", "same-origin") // without one a browser's form names no origin
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusUnauthorized)
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(w, text+signInTail)
+	}
+}
+
+// hasUsers tells whether there is anybody who could sign in by a form.
+func (s *Server) hasUsers() bool {
+	if s.cfg.Users == nil {
+		return false
+	}
+	list, _, _ := s.cfg.Users.List()
+	return len(list) > 0
+}
+
+// maxForm is how large the form of a sign-in may be, in bytes.
+const maxForm = 4 << 10
+
+// signedIn answers the two addresses of the page that change something: the form of
+// the sign-in, and the way out. It is false for any other request.
+func (s *Server) signedIn(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	switch r.URL.Path {
+	case "/sign-in":
+		s.signIn(w, r)
+	case "/sign-out":
+		s.signOut(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
+// signIn lets a browser in by a token that somebody typed. Where the request comes
+// from was judged before; a form says so always.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
+	if p := ownForm(r); p != nil {
+		s.fail(w, r, p)
+		return
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // not every writer has deadlines
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	_ = rc.SetReadDeadline(time.Time{})
+	if err != nil {
+		s.fail(w, r, refuse(http.StatusBadRequest, "INVALID_REQUEST", "The form did not arrive as a whole, or is too large."))
+		return
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		s.fail(w, r, refuse(http.StatusBadRequest, "INVALID_REQUEST", "The form is not valid."))
+		return
+	}
+	p, ok := s.tokenOwner(strings.TrimSpace(one(form["token"])))
+	if ok {
+		if c, known := s.cookieFor(r, p); known {
+			http.SetCookie(w, c)
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Location", "/")
+			w.WriteHeader(http.StatusSeeOther)
+			return
+		}
+	}
+	if p := s.failed(r); p != nil {
+		s.fail(w, r, p)
+		return
+	}
+	s.askToSignIn(w, r, true)
+}
+
+// ownForm wants a form of our own page.
+func ownForm(r *http.Request) *problem {
+	if r.Header.Get("Origin") == "" {
+		return refuse(http.StatusForbidden, "FORBIDDEN_ORIGIN", "A browser must say which page a change comes from.")
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "Send the form of the page.")
+	}
+	return nil
+}
+
+// signOut takes the cookie back from a browser.
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Origin") == "" {
+		s.fail(w, r, refuse(http.StatusForbidden, "FORBIDDEN_ORIGIN", "A browser must say which page a change comes from."))
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteStrictMode})
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Location", "/")
+	w.WriteHeader(http.StatusSeeOther)
+}
