@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,9 +38,10 @@ type Config struct {
 	// Users are let in by tokens of their own, and see their own sessions; nil for
 	// none.
 	Users *account.Users
-	// Secret signs the cookies of browsers. With the same one they stay signed in over
-	// restarts; "" for one that ends with the program.
-	Secret string
+	// Secret gives what signs the cookies of browsers; it is asked once, when the first
+	// browser comes. With the same one browsers stay signed in over restarts; nil for
+	// one that ends with the program.
+	Secret func() (string, error)
 	// Limits bound what one client may use.
 	Limits Limits
 	// Proxies are addresses in front of the server. What they say about where a request
@@ -88,7 +90,7 @@ type Server struct {
 	cfg     Config
 	rt      Runtime
 	log     *slog.Logger
-	cookies *signed.Keys // sign browsers in
+	cookies func() (*signed.Keys, error) // sign browsers in
 	feeds   *feeds
 	gallery *gallery
 	index   *index
@@ -131,9 +133,7 @@ func New(cfg Config) (*Server, error) {
 	defaultTo(&cfg.FeedBytes, 8<<20)
 	defaultTo(&cfg.MaxStreams, 256)
 	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, metrics: newMetrics()}
-	if s.cookies, err = cookieKeys(cfg.Secret); err != nil {
-		return nil, err
-	}
+	s.cookies = sync.OnceValues(func() (*signed.Keys, error) { return cookieKeys(cfg.Secret) })
 	l := cfg.Limits.withDefaults()
 	s.cfg.Limits = l
 	s.byAddress, s.byUser, s.byFailure = newBuckets(l.AddressRate, l.AddressBurst), newBuckets(l.UserRate, l.UserBurst), newBuckets(l.FailedRate, l.FailedBurst)

@@ -141,7 +141,12 @@ func (s *Server) cookieFor(r *http.Request, p who) (*http.Cookie, bool) {
 	if !ok {
 		return nil, false
 	}
-	ref := s.cookies.Sign(pass, signed.End(s.cfg.Now(), cookieTime))
+	keys, err := s.cookies()
+	if err != nil {
+		s.log.Error("no browser can be signed in: the secret of cookies cannot be had", "error", err.Error())
+		return nil, false
+	}
+	ref := keys.Sign(pass, signed.End(s.cfg.Now(), cookieTime))
 	value := base64.RawURLEncoding.EncodeToString([]byte(p.name)) + "." + ref.Expires + "." + ref.Sig
 	return &http.Cookie{Name: cookieName(r), Value: value, Path: "/", HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteStrictMode}, true
 }
@@ -155,7 +160,11 @@ func (s *Server) cookieOwner(value string) (who, bool) {
 	name, err := base64.RawURLEncoding.DecodeString(parts[0])
 	p := who{name: string(name)}
 	pass, ok := s.ticket(p)
-	if err != nil || !ok || s.cookies.Check(signed.Reference{Name: pass, Expires: parts[1], Sig: parts[2]}, s.cfg.Now()) != nil {
+	if err != nil || !ok {
+		return who{}, false
+	}
+	keys, err := s.cookies()
+	if err != nil || keys.Check(signed.Reference{Name: pass, Expires: parts[1], Sig: parts[2]}, s.cfg.Now()) != nil {
 		return who{}, false
 	}
 	if p.name == "" {
@@ -180,9 +189,13 @@ func (s *Server) stale(r *http.Request) bool {
 
 // cookieKeys are the keys of cookies. Without a secret they live as long as the
 // program.
-func cookieKeys(secret string) (*signed.Keys, error) {
-	if secret == "" {
-		secret = rand.Text() + rand.Text()
+func cookieKeys(from func() (string, error)) (*signed.Keys, error) {
+	secret := rand.Text() + rand.Text()
+	if from != nil {
+		var err error
+		if secret, err = from(); err != nil {
+			return nil, err
+		}
 	}
 	sum := sha256.Sum256([]byte("piweb cookies\n" + secret)) // whatever else the secret is for
 	return signed.NewKeys(hex.EncodeToString(sum[:]))

@@ -113,7 +113,7 @@ func (p *people) path(id string) string {
 // also over a restart of the server, and not for anybody else.
 func TestCookiesOfUsers(t *testing.T) {
 	now := time.Now()
-	p := newPeople(t, func(c *Config) { c.Secret, c.Now = "secret", func() time.Time { return now } })
+	p := newPeople(t, func(c *Config) { c.Secret, c.Now = sameSecret, func() time.Time { return now } })
 	signIn := func(token string) string {
 		a := p.ask("POST", "/sign-in").with("Authorization", "").with("Origin", p.http.URL).with("Content-Type", "application/x-www-form-urlencoded")
 		a.body = "token=" + token
@@ -138,7 +138,7 @@ func TestCookiesOfUsers(t *testing.T) {
 	if a := p.send(p.ask("GET", "/api/sessions").with("Authorization", "").with("Cookie", cookie)); a.status != 200 || !strings.Contains(string(a.body), mine) {
 		t.Errorf("the cookie shows %d %s", a.status, a.body)
 	}
-	again := newServerOn(t, p.world, func(c *Config) { c.Secret, c.Users = "secret", p.users })
+	again := newServerOn(t, p.world, func(c *Config) { c.Secret, c.Users = sameSecret, p.users })
 	req := p.ask("GET", "/api/sessions").with("Authorization", "").with("Cookie", renamed(cookie, again))
 	if got := again.send(req); got.status != 200 {
 		t.Errorf("after a restart the cookie is worth %d", got.status)
@@ -204,6 +204,8 @@ func TestSignInForm(t *testing.T) {
 		t.Error("without users there is a form")
 	}
 }
+
+func sameSecret() (string, error) { return "secret", nil }
 
 // newServerOn is another server on the runtime of a world, as after a restart.
 func newServerOn(t *testing.T, w *world, change func(*Config)) *world {

@@ -65,9 +65,7 @@ func (g *serveGuard) open(rt *piweb.Runtime, sc *server.Config, f serveFlags, po
 		sc.Proxies = append(sc.Proxies, prefix)
 	}
 	sc.Grace, sc.Limits = g.grace, g.limits
-	if sc.Secret, err = account.CookieSecret(rt.AgentDir()); err != nil {
-		return nil, err
-	}
+	sc.Secret = func() (string, error) { return account.CookieSecret(rt.AgentDir()) }
 	ln, err := listenOn(f.listen, f.port, portChosen)
 	if err != nil {
 		return nil, err
