@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/account"
+	"github.com/piweb-go/piweb/agent/model/offline"
 )
 
 // people is a server with users: alice and bob are users, root is an administrator
@@ -21,8 +22,13 @@ type people struct {
 
 func newPeople(t *testing.T, change ...func(*Config)) *people {
 	t.Helper()
+	return newPeopleOn(t, slowTalk(t), change...)
+}
+
+func newPeopleOn(t *testing.T, script *offline.Script, change ...func(*Config)) *people {
+	t.Helper()
 	p := &people{tokens: map[string]string{}}
-	p.world = newWorld(t, slowTalk(t), append([]func(*Config){func(c *Config) {
+	p.world = newWorld(t, script, append([]func(*Config){func(c *Config) {
 		p.users = account.OpenUsers(c.Runtime.AgentDir())
 		c.Users = p.users
 	}}, change...)...)
