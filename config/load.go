@@ -37,7 +37,8 @@ type Config struct {
 // would look for the sessions there.
 func Load(env Env, opts Options) *Config {
 	c := &Config{AgentDir: env.AgentDir()}
-	_, problem := ReadOwn(c.AgentDir) // used where it is needed; told here
+	mine, problem := ReadOwn(c.AgentDir)
+	c.Own = mine
 	c.report(problem)
 	globalPath, projectPath := settingsPaths(c.AgentDir, env.Cwd)
 

@@ -183,3 +183,23 @@ func SaveTrust(agentDir, dir string, decision *bool) error {
 		return save(target, data, mode)
 	})
 }
+
+// ReadSetting returns a value of one settings file as it is written there, and
+// whether there is one. A file that is not there has none.
+func ReadSetting(path string, keys ...string) (json.RawMessage, bool, error) {
+	data, _, _, err := readForEdit(path)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return nil, false, err
+	}
+	if !gjson.ValidBytes(data) {
+		return nil, false, fmt.Errorf("%s: %w", path, ErrSyntax)
+	}
+	v := gjson.ParseBytes(data)
+	for _, k := range keys {
+		if !v.IsObject() {
+			return nil, false, nil
+		}
+		v = v.Map()[k]
+	}
+	return json.RawMessage(v.Raw), v.Exists() && v.Type != gjson.Null, nil
+}

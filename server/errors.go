@@ -78,6 +78,7 @@ var table = []row{
 	{subagent.ErrSpec, http.StatusBadRequest, "VALIDATION_FAILED", ""},
 	{subagent.ErrClosed, http.StatusServiceUnavailable, "SHUTTING_DOWN", "The program is shutting down. Start it again, then try again."},
 	{wrapper.ErrQueueFull, http.StatusTooManyRequests, "QUEUE_FULL", ""},
+	{wrapper.ErrTakenIn, http.StatusConflict, "TAKEN_IN", "The message does not wait any more: it went in."},
 	{wrapper.ErrNoAsk, http.StatusConflict, "UNKNOWN_EXTENSION_UI", "This question is answered already, or the run that asked it has ended."},
 	{agent.ErrNothingToCompact, http.StatusConflict, "NOTHING_TO_COMPACT", "There is nothing to sum up yet: the recent messages, which are kept as they are, are all there is."},
 	{session.ErrNoEntry, http.StatusNotFound, "ENTRY_NOT_FOUND", "There is no such entry in this session."},

@@ -29,7 +29,7 @@ func TestErrorTable(t *testing.T) {
 		piweb.ErrFavorites: "400 INVALID_REQUEST", wrapper.ErrName: "400 INVALID_REQUEST", wrapper.ErrFolder: "409 FOLDER_GONE", wrapper.ErrShutdown: "503 SHUTTING_DOWN",
 		wrapper.ErrClosed: "409 SESSION_STOPPED", session.ErrClosed: "409 SESSION_STOPPED", policy.ErrOverruled: "409 TOOLS_OVERRULED",
 		agent.ErrNothingToCompact: "409 NOTHING_TO_COMPACT", session.ErrNoEntry: "404 ENTRY_NOT_FOUND",
-		wrapper.ErrQueueFull: "429 QUEUE_FULL", wrapper.ErrNoAsk: "409 UNKNOWN_EXTENSION_UI",
+		wrapper.ErrQueueFull: "429 QUEUE_FULL", wrapper.ErrTakenIn: "409 TAKEN_IN", wrapper.ErrNoAsk: "409 UNKNOWN_EXTENSION_UI",
 		policy.ErrHead:   "404 PROMPT_NOT_FOUND",
 		piweb.ErrNoModel: "409 NO_MODEL", toolselect.ErrNames: "400 UNKNOWN_TOOL", catalog.ErrAmbiguous: "409 AMBIGUOUS_ID",
 		catalog.ErrNone: "404 SESSION_NOT_FOUND", fs.ErrNotExist: "404 SESSION_NOT_FOUND", session.ErrInUse: "409 IN_USE", session.ErrNotSession: "422 NOT_A_SESSION",

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"slices"
 
@@ -94,19 +95,40 @@ func (s *Server) queueMessage(w http.ResponseWriter, r *http.Request, id, behavi
 	return nil
 }
 
-// clearQueue takes back what waits, and answers with it. A session that is not
-// live has nothing that waits.
+// clearQueue takes back what waits, or one message of it, and answers with what was
+// taken back. A session that is not live has nothing that waits.
 func (s *Server) clearQueue(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	if _, err := readForm(w, r); err != nil {
+	f, err := readForm(w, r)
+	if err != nil {
 		return err
+	}
+	line := f.choice("line", "steering", "followUp")
+	at, text := f.number("index"), f.optional("text")
+	if f.has("line") != (at != nil) || at != nil && (*at < 0 || *at != math.Trunc(*at) || *at > 1<<20) {
+		f.bad("index")
 	}
 	t, err := s.lookup(r.Context(), args["id"])
 	if err != nil {
 		return err
 	}
+	if err := f.check(); err != nil {
+		return err
+	}
 	waiting := agent.Waiting{Steering: []string{}, FollowUp: []string{}}
-	if t.live != nil {
+	switch {
+	case at == nil && t.live != nil:
 		waiting = t.live.ClearQueue()
+	case at != nil && t.live == nil:
+		return wrapper.ErrTakenIn
+	case at != nil:
+		if err := t.live.TakeBack(line == "followUp", int(*at), text); err != nil {
+			return err
+		}
+		if line == "followUp" {
+			waiting.FollowUp = []string{text}
+		} else {
+			waiting.Steering = []string{text}
+		}
 	}
 	write(w, r, http.StatusOK, waiting)
 	return nil

@@ -48,6 +48,19 @@ func TestQueueRoutes(t *testing.T) {
 			return x.control() == "queue" && fmt.Sprint(x.field("steering"), x.field("followUp")) == "[one two] [three]"
 		})
 	})
+	// One of them is taken back, if it is still the one that is meant.
+	w.do(200, "POST", at+"/steer", `{"message":"not this"}`)
+	for _, bad := range []string{`{"line":"steering"}`, `{"index":1}`, `{"line":"other","index":1}`, `{"line":"steering","index":-1,"text":"one"}`, `{"line":"steering","index":0.5,"text":"one"}`} {
+		w.do(400, "POST", at+"/clear_queue", bad)
+	}
+	for _, gone := range []string{`{"line":"steering","index":1,"text":"not this"}`, `{"line":"steering","index":3,"text":"not this"}`, `{"line":"followUp","index":2,"text":"not this"}`} {
+		if a := w.do(409, "POST", at+"/clear_queue", gone); a.code() != "TAKEN_IN" {
+			t.Errorf("%s: %s", gone, a.body)
+		}
+	}
+	if a := w.do(200, "POST", at+"/clear_queue", `{"line":"steering","index":2,"text":"not this"}`); !strings.Contains(string(a.body), `"steering":["not this"],"followUp":[]`) {
+		t.Errorf("taken back: %s", a.body)
+	}
 	if a := w.do(200, "POST", at+"/clear_queue"); !strings.Contains(string(a.body), `"steering":["one","two"],"followUp":["three"]`) {
 		t.Errorf("taken back: %s", a.body)
 	}

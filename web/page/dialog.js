@@ -45,6 +45,7 @@ const shortcuts = /** @type {const} */ ([
   ["m", "keys.write"],
   ["t", "keys.tree"],
   ["p", "keys.policy"],
+  [",", "keys.settings"],
   ["?", "keys.help"],
 ]);
 

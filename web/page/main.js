@@ -15,6 +15,7 @@ import { Memories } from "./memory.js";
 import { NewSession } from "./newsession.js";
 import { PolicyPanel } from "./policy.js";
 import { OpenSession } from "./session.js";
+import { Settings } from "./settings.js";
 import { hashOf, placeOfHash } from "./place.js";
 import { Sidebar } from "./sidebar.js";
 import { WaitingResults } from "./subagents.js";
@@ -67,7 +68,7 @@ function App() {
   const [place, setPlace] = useState(fromHash);
   const { id } = place;
   const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
-  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output" | "tree", entry?: string, cwd?: string, url?: string} | null} */ (null));
+  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output" | "settings" | "tree", entry?: string, cwd?: string, url?: string} | null} */ (null));
   const [menu, setMenu] = useState(false);
   const [policyOpen, setPolicyOpen] = useState(() => wide.matches && wantsPolicy());
   const [isWide, setWide] = useState(wide.matches);
@@ -201,6 +202,9 @@ function App() {
         e.preventDefault();
         document.getElementById("composer")?.focus();
         break;
+      case ",":
+        setDialog({ name: "settings" });
+        break;
       case "t":
         if (session) openTree();
         break;
@@ -224,7 +228,7 @@ function App() {
   const folders = byFolder(sessions).map((g) => g.cwd).filter(Boolean);
   const policyShown = !!session && policyOpen;
   return html`<div class=${`app${menu ? " menu-open" : ""}${policyShown ? " policy-open" : ""}`}>
-    <aside class="side" aria-label=${t("page.sessions")} tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onMemory=${() => setDialog({ name: "memory" })} onPick=${() => setMenu(false)} /></aside>
+    <aside class="side" aria-label=${t("page.sessions")} tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onMemory=${() => setDialog({ name: "memory" })} onSettings=${() => setDialog({ name: "settings" })} onPick=${() => setMenu(false)} /></aside>
     ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
     <main class="main" inert=${over || sheetOver}>
       ${session ? html`<${SessionPage} key=${id} session=${session} kids=${kids} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
@@ -235,6 +239,7 @@ function App() {
     ${dialog?.name === "keys" && html`<${Shortcuts} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "memory" && html`<${Memories} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to, /** @type {string} */ at) => { setDialog(null); open(to, at); }} />`}
     ${dialog?.name === "output" && id && html`<${WholeOutput} key=${id + dialog.url} id=${id} url=${dialog.url} onClose=${() => setDialog(null)} />`}
+    ${dialog?.name === "settings" && html`<${Settings} cwd=${item?.cwd ?? ""} onClose=${() => setDialog(null)} />`}
     ${dialog?.name === "tree" && session && html`<${Tree} key=${id} session=${session} entry=${dialog.entry ?? ""} onClose=${() => setDialog(null)} onOpen=${(/** @type {string} */ to, /** @type {string} */ at) => { setDialog(null); open(to, at); }} />`}
     ${dialog?.name === "new" && html`<${NewSession} cwd=${dialog.cwd ?? boot.defaultCwd ?? ""} folders=${folders} onClose=${() => setDialog(null)}
       onMade=${(/** @type {string} */ made) => { setDialog(null); list.touch(); open(made); }} />`}

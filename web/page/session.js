@@ -537,6 +537,20 @@ export class OpenSession extends Store {
     }
   }
 
+  /**
+   * Takes back one waiting message; false where it went in already.
+   * @param {"steering" | "followUp"} line @param {number} index @param {string} text
+   */
+  async takeBackOne(line, index, text) {
+    try {
+      await call(sessionPath(this.id, "/clear_queue"), { method: "POST", body: { line, index, text } });
+      return true;
+    } catch (e) {
+      this.set({ sendProblem: explain(e) });
+      return false;
+    }
+  }
+
   /** Sums up earlier messages; the stream tells how it goes. */
   async compact() {
     this.set({ sendProblem: null });

@@ -15,9 +15,9 @@ import { kindOfList, kindWords } from "./policywords.js";
 /** @import {SessionItem} from "./types.js" */
 
 /**
- * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onMemory: () => void, onPick: () => void}} props
+ * @param {{list: SessionList, current: string, onNew: (cwd?: string) => void, onKeys: () => void, onMemory: () => void, onSettings: () => void, onPick: () => void}} props
  */
-export function Sidebar({ list, current, onNew, onKeys, onMemory, onPick }) {
+export function Sidebar({ list, current, onNew, onKeys, onMemory, onSettings, onPick }) {
   const { sessions, cursor, q, loaded, loading, problem, hits, moreHits, searching } = useStore(list);
   const groups = byFolder(sessions);
   return html`<div class="side-inner">
@@ -37,7 +37,7 @@ export function Sidebar({ list, current, onNew, onKeys, onMemory, onPick }) {
       ${cursor && html`<button type="button" class="more" onClick=${() => list.more()} disabled=${loading}>${t("list.more")}</button>`}
       ${q.trim() && html`<${Hits} hits=${hits} q=${q} more=${moreHits} searching=${searching} current=${current} onPick=${onPick} />`}
     </nav>
-    <footer class="side-foot"><${LanguageChoice} /></footer>
+    <footer class="side-foot"><${LanguageChoice} /><button type="button" class="icon-button" aria-label=${t("settings.title")} title=${`${t("settings.title")} (,)`} onClick=${onSettings}><${Icon} name="gear" /></button></footer>
   </div>`;
 }
 

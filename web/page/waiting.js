@@ -2,6 +2,7 @@
 
 import { html, useStore } from "./html.js";
 import { t } from "./i18n.js";
+import { Icon } from "./icons.js";
 
 /** @import {OpenSession} from "./session.js" */
 
@@ -40,16 +41,22 @@ export function Questions({ session }) {
 export function WaitingMessages({ session, onTakeBack }) {
   const { waiting, busy } = useStore(session);
   const lines = [
-    ...waiting.steering.map((text) => ({ text, when: t(busy ? "waiting.next" : "waiting.nextMessage") })),
-    ...waiting.followUp.map((text) => ({ text, when: t(busy ? "waiting.end" : "waiting.endMessage") })),
+    ...waiting.steering.map((text, index) => ({ text, index, line: /** @type {const} */ ("steering"), when: t(busy ? "waiting.next" : "waiting.nextMessage") })),
+    ...waiting.followUp.map((text, index) => ({ text, index, line: /** @type {const} */ ("followUp"), when: t(busy ? "waiting.end" : "waiting.endMessage") })),
   ];
   if (!lines.length) return null;
   const takeBack = async () => {
     const text = await session.takeBack();
     if (text) onTakeBack(text);
   };
-  return html`<div class="strip queued" role="status">
-    <ul class="grow">${lines.map((l, i) => html`<li key=${i}><span class="queued-text" dir="auto">${l.text}</span> <span class="faint">${l.when}</span></li>`)}</ul>
-    <button type="button" onClick=${takeBack} title=${t("waiting.takeBackTitle")}>${t("waiting.takeBack")}</button>
+  /** @param {typeof lines[number]} l @param {boolean} edit */
+  const one = async (l, edit) => {
+    if ((await session.takeBackOne(l.line, l.index, l.text)) && edit) onTakeBack(l.text);
+  };
+  return html`<div class="strip queued">
+    <div class="grow" role="status"><ul>${lines.map((l) => html`<li key=${l.line + l.index}><span class="queued-text" dir="auto" title=${l.text}>${l.text}</span> <span class="faint">${l.when}</span>
+      <span class="actions"><button type="button" class="icon-button action" aria-label=${t("waiting.edit")} title=${t("waiting.edit")} onClick=${() => void one(l, true)}><${Icon} name="pencil" /></button>
+      <button type="button" class="icon-button action" aria-label=${t("waiting.remove")} title=${t("waiting.remove")} onClick=${() => void one(l, false)}><${Icon} name="close" /></button></span></li>`)}</ul></div>
+    ${lines.length > 1 && html`<button type="button" onClick=${takeBack} title=${t("waiting.takeBackTitle")}>${t("waiting.takeBack")}</button>`}
   </div>`;
 }
