@@ -25,6 +25,9 @@ const (
 	maxParts = 32
 	// uploadIdle is how long a client may send nothing.
 	uploadIdle = 30 * time.Second
+	// slowestUpload is the rate at which a body must come on the whole, in bytes per
+	// second.
+	slowestUpload = 4 << 10
 	// slowest is the rate at which a client must take what it fetches, in bytes per
 	// second.
 	slowest = 16 << 10
@@ -57,7 +60,7 @@ func (s *Server) uploadAttachment(w http.ResponseWriter, r *http.Request, args m
 	if r.ContentLength > store.Limit()+envelope {
 		return fileTooLarge(store)
 	}
-	body := &patient{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, store.Limit()+envelope)}
+	body := &patient{rc: http.NewResponseController(w), body: http.MaxBytesReader(w, r.Body, store.Limit()+envelope)}
 	defer body.done()
 	r.Body = body
 	file, err := filePart(r)
@@ -158,22 +161,42 @@ func fileType(p *multipart.Part) string {
 	return "text/plain"
 }
 
-// patient lets a body take as long as it needs, while something arrives.
+// patient lets a body take as long as it needs, while it comes on: something must
+// arrive within uploadIdle, and all of it at slowestUpload or faster.
 type patient struct {
-	rc   *http.ResponseController
-	body io.ReadCloser
+	rc    *http.ResponseController
+	body  io.ReadCloser
+	begun time.Time
+	read  int64
+	whole bool // all of it has come
 }
 
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.rc.SetReadDeadline(time.Now().Add(uploadIdle)) // not every writer has deadlines
-	return p.body.Read(b)
+	now := time.Now()
+	if p.begun.IsZero() {
+		p.begun = now
+	}
+	end := p.begun.Add(2*uploadIdle + time.Duration(p.read/slowestUpload)*time.Second)
+	if next := now.Add(uploadIdle); next.Before(end) {
+		end = next
+	}
+	_ = p.rc.SetReadDeadline(end) // not every writer has deadlines
+	n, err := p.body.Read(b)
+	p.read += int64(n)
+	p.whole = p.whole || err == io.EOF
+	return n, err
 }
 
 func (p *patient) Close() error { return p.body.Close() }
 
-// done ends the time of the body and begins that of the answer.
+// done ends the time of the body and begins that of the answer. What is left of a
+// body that was not read is waited for a little.
 func (p *patient) done() {
-	_ = p.rc.SetReadDeadline(time.Time{})
+	var end time.Time
+	if !p.whole {
+		end = time.Now().Add(uploadIdle)
+	}
+	_ = p.rc.SetReadDeadline(end)
 	_ = p.rc.SetWriteDeadline(time.Now().Add(requestTime))
 }
 

@@ -27,10 +27,10 @@ type form struct {
 
 // readForm reads a body. An empty one is an object without fields.
 func readForm(w http.ResponseWriter, r *http.Request) (*form, error) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // not every writer has deadlines
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = rc.SetReadDeadline(time.Time{})
+	if err == nil { // else the rest is waited for no longer than the guard said
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer has deadlines
+	}
 	if err != nil {
 		if p := toProblem(err); p.code != "INTERNAL" {
 			return nil, p

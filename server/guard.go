@@ -39,7 +39,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Security-Policy", bareCSP)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime)) // not every writer has deadlines
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(requestTime)) // not every writer has deadlines
+	if r.ContentLength != 0 {
+		// Also for a body that nobody reads: the rest of it is waited for before the
+		// answer goes out.
+		_ = rc.SetReadDeadline(time.Now().Add(s.times.body))
+	}
 	defer func() {
 		broken := recover()
 		if broken != nil && broken != http.ErrAbortHandler {

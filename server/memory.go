@@ -77,7 +77,7 @@ func jsonBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, large
 	}
-	body := &patient{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, limit)}
+	body := &patient{rc: http.NewResponseController(w), body: http.MaxBytesReader(w, r.Body, limit)}
 	defer body.done()
 	data, err := io.ReadAll(body)
 	var most *http.MaxBytesError
@@ -241,7 +241,7 @@ func (s *Server) uploadResource(w http.ResponseWriter, r *http.Request, _ map[st
 	if r.ContentLength > memory.MaxResource+envelope {
 		return large
 	}
-	body := &patient{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, memory.MaxResource+envelope)}
+	body := &patient{rc: http.NewResponseController(w), body: http.MaxBytesReader(w, r.Body, memory.MaxResource+envelope)}
 	defer body.done()
 	r.Body = body
 	fields, file, err := resourceParts(r)

@@ -107,7 +107,11 @@ type Server struct {
 
 	requests atomic.Int64 // answered so far
 	draining atomic.Bool
+	times    times
 }
+
+// times are how long clients may take to send something.
+type times struct{ header, body time.Duration }
 
 // New makes a server. Close ends it; the runtime stays the caller's.
 func New(cfg Config) (*Server, error) {
@@ -132,7 +136,7 @@ func New(cfg Config) (*Server, error) {
 	defaultTo(&cfg.WriteTimeout, 15*time.Second)
 	defaultTo(&cfg.FeedBytes, 8<<20)
 	defaultTo(&cfg.MaxStreams, 256)
-	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, metrics: newMetrics()}
+	s := &Server{cfg: cfg, rt: cfg.Runtime, log: cfg.Log, metrics: newMetrics(), times: times{10 * time.Second, bodyTime}}
 	s.cookies = sync.OnceValues(func() (*signed.Keys, error) { return cookieKeys(cfg.Secret) })
 	l := cfg.Limits.withDefaults()
 	s.cfg.Limits = l

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 )
 
 const signInHead = `<!doctype html>
@@ -97,10 +96,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, p)
 		return
 	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // not every writer has deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
-	_ = rc.SetReadDeadline(time.Time{})
 	if err != nil {
 		s.fail(w, r, refuse(http.StatusBadRequest, "INVALID_REQUEST", "The form did not arrive as a whole, or is too large."))
 		return
