@@ -323,12 +323,23 @@ type tab struct {
 // open opens a stream; query may be "?piweb=1". last is a Last-Event-ID or "".
 func (w *world) open(id, query, last string) *tab {
 	w.t.Helper()
+	return w.openWith(id, query, last, testToken)
+}
+
+// openAs opens a stream with a token.
+func (w *world) openAs(id, token string) *tab {
+	w.t.Helper()
+	return w.openWith(id, "", "", token)
+}
+
+func (w *world) openWith(id, query, last, token string) *tab {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	req, err := http.NewRequestWithContext(ctx, "GET", w.http.URL+"/api/sessions/"+id+"/stream"+query, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Authorization", "Bearer "+token)
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
