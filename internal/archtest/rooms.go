@@ -156,6 +156,7 @@ var rooms = []room{
 
 	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},
 	{"–", "bench", "the figures of session files beside the bars that they keep", nil, nil},
+	{"–", "bench/load", "many streams on a real server: nothing lost, memory flat", nil, nil},
 	{"–", "interop/made", "sessions of each kind for the check against real pi", []string{"message", "session"}, nil},
 	{"–", "examples/attachments", "a file's whole way, in one program", []string{".", "server", "message", "agent", "agent/model", "attachment/client"}, nil},
 	{"–", "internal/archtest", "this map, held against the code", nil, nil},
