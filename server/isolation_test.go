@@ -79,7 +79,15 @@ var queries = map[string]string{
 func TestIsolation(t *testing.T) {
 	p := newPeopleOn(t, modeltest.Parse(t, `{"steps":[{"text":"`+canary+` said the model","repeat":true}]}`), func(c *Config) { c.Limits.FailedRate = -1 })
 	her := p.furnish("alice")
-	p.createAs("bob")
+	his := p.createAs("bob")
+	for _, trigger := range []string{"%23", "@", "/"} { // in a session of one's own, too
+		if a := p.send(p.as("bob", "GET", "/api/sessions/"+his+"/completion?trigger="+trigger+"&q=CANARY")); a.status != 200 || bytes.Contains(a.body, []byte(canary)) || bytes.Contains(a.body, []byte(her["id"])) {
+			t.Errorf("another's session is offered: %d %s", a.status, a.body)
+		}
+	}
+	if a := p.send(p.as("alice", "GET", "/api/sessions/"+p.createAs("alice")+"/completion?trigger=%23&q=CANARY")); !bytes.Contains(a.body, []byte(canary)) {
+		t.Errorf("the test looks for what is not offered to anybody: %s", a.body)
+	}
 	routes := p.server.routes.routes
 	for _, r := range routes {
 		if r.access == ofSession && !strings.HasPrefix(r.pattern(), "sessions/:id") && !strings.HasPrefix(r.pattern(), "subagents/:id") {

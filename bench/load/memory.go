@@ -94,7 +94,7 @@ func (m *memory) report(w io.Writer) bool {
 	heap := func(s sample) float64 { return s.heap }
 	rss := func(s sample) float64 { return s.rss }
 	end := m.samples[n-1]
-	fmt.Fprintf(w, "memory, median of the middle third and of the last: heap %.1f and %.1f MB, resident %.1f and %.1f MB; %.1f processors used\n", median(middle, heap)/1e6, median(last, heap)/1e6,
+	fmt.Fprintf(w, "memory, median of the middle third and of the last: heap %.1f and %.1f MB, resident %.1f and %.1f MB; %.2f processors used\n", median(middle, heap)/1e6, median(last, heap)/1e6,
 		median(middle, rss)/1e6, median(last, rss)/1e6, (end.cpu-m.samples[0].cpu)/(end.at-m.samples[0].at).Seconds())
 	ok := median(last, heap) <= flat*median(middle, heap) && median(last, rss) <= flat*median(middle, rss)
 	if !ok {
