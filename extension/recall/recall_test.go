@@ -41,7 +41,7 @@ func (owned) Resolve(_ context.Context, ref string) (handle.Attachment, error) {
 
 func build(t *testing.T, o Options, session string) (agent.Extension, map[string]agent.Tool) {
 	t.Helper()
-	x, err := Factory(o).New(t.Context(), agent.Env{SessionID: session, SessionFile: func() string { return "" }})
+	x, err := Factory(o).New(t.Context(), agent.Env{SessionID: session, SessionFile: func() string { return "/sessions/" + session }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +98,39 @@ func TestRememberedTurn(t *testing.T) {
 	x.Hooks.Message(&message.User{Content: message.Content{message.Text("plain")}})
 	if said, _ := run(t, tools[RememberTool], map[string]any{"text": "Another thing."}); said != "Kept." {
 		t.Errorf("%q", said)
+	}
+}
+
+// TestMemoriesOfOwners: what a session remembers is kept for its owner, and sessions of
+// others do not find it; where nobody knows whose a session is, nothing is found.
+func TestMemoriesOfOwners(t *testing.T) {
+	s, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(t.TempDir(), "m")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	lost := errors.New("the owners cannot be read")
+	o := Options{User: func(file string) (string, error) {
+		if file == "/sessions/lost" {
+			return "", lost
+		}
+		return file[len("/sessions/") : len("/sessions/")+1], nil
+	}, Open: func() (Store, error) { return s, nil }, Files: func(string) handle.Context { return handle.None{} }}
+	_, tools := build(t, o, "a1")
+	if said, bad := run(t, tools[RememberTool], map[string]any{"text": "The gateway stands in front."}); bad {
+		t.Fatal(said)
+	}
+	for session, finds := range map[string]bool{"a2": true, "b1": false} {
+		_, tools := build(t, o, session)
+		if said, bad := run(t, tools[RecallTool], map[string]any{"query": "gateway"}); bad || strings.Contains(said, "stands in front") != finds {
+			t.Errorf("the session %s hears %q", session, said)
+		}
+	}
+	_, tools = build(t, o, "lost")
+	for tl, args := range map[string]map[string]any{RecallTool: {"query": "gateway"}, RememberTool: {"text": "x"}} {
+		if said, bad := run(t, tools[tl], args); !bad || strings.Contains(said, "stands in front") {
+			t.Errorf("%s says %q", tl, said)
+		}
 	}
 }
 
