@@ -109,7 +109,7 @@ func PolicyTool(t Tool) policy.Tool {
 	p := policyTool(t.Declaration().Name)
 	if x, ok := t.(traits); ok && !p.Builtin {
 		more := x.Traits()
-		p.MCP, p.OnlyReads = more.MCP, more.OnlyReads
+		p.MCP, p.OnlyReads, p.Changes = more.MCP, more.OnlyReads, more.Changes
 	}
 	return p
 }

@@ -148,6 +148,7 @@ type Tool struct {
 	Builtin   bool // one of piweb's own; anything else comes from an extension
 	MCP       bool // it comes from an MCP server
 	OnlyReads bool // it says of itself that it changes nothing
+	Changes   bool // it is known to change something beyond the session
 }
 
 // Admits decides for every tool of the session, also for one that appears later,
@@ -170,6 +171,8 @@ func (p Policy) Admits(t Tool) (ok bool, why string) {
 		return false, fmt.Sprintf("the tool %q comes from an MCP server, and MCP servers are off", t.Name)
 	case t.MCP && !t.OnlyReads && p.OnlyReads():
 		return false, fmt.Sprintf("the session's tools only read, and its server does not say of the tool %q that it only reads", t.Name)
+	case t.Changes && p.OnlyReads():
+		return false, fmt.Sprintf("the session's tools only read, and the tool %q changes something", t.Name)
 	case !p.Loads.Extensions:
 		return false, fmt.Sprintf("the tool %q comes from an extension, and extensions are off", t.Name)
 	}
@@ -177,7 +180,8 @@ func (p Policy) Admits(t Tool) (ok bool, why string) {
 }
 
 // OnlyReads tells whether somebody chose tools for the session that only read.
-// Then a tool of an MCP server is admitted only if it says the same of itself.
+// Then a tool of an MCP server is admitted only if it says the same of itself, and one
+// of ours that changes something is not.
 func (p Policy) OnlyReads() bool {
 	chosen := p.Kind == Pinned || p.Kind == Child
 	changes := func(name string) bool { return !IsReader(name) }

@@ -138,6 +138,7 @@ func TestAdmits(t *testing.T) {
 	byDefault, _ := Resolve(Facts{Settings: Setting{Given: true, Tools: []string{"read"}}})
 	server := Tool{Name: "mcp__a__b", MCP: true}
 	looks := Tool{Name: "mcp__a__c", MCP: true, OnlyReads: true}
+	keep := Tool{Name: "remember", Changes: true}
 	noMCP := pinned
 	noMCP.Loads.MCP = false
 	for _, c := range []struct {
@@ -152,6 +153,7 @@ func TestAdmits(t *testing.T) {
 		{refused, read, false}, {refused, web, false},
 		{chat, looks, false}, {pinned, server, false}, {pinned, looks, true}, {writer, server, true}, {byDefault, server, true},
 		{child, server, false}, {child, looks, true}, {plain, looks, false}, {noMCP, looks, false}, {noMCP, web, true},
+		{pinned, keep, false}, {writer, keep, true}, {byDefault, keep, true}, {chat, keep, false}, {child, keep, false},
 	} {
 		ok, why := c.p.Admits(c.t)
 		if ok != c.want || !ok && why == "" {

@@ -7,8 +7,8 @@
 // says.
 //
 // What may be touched here: the memories of one user, through [Store], and names of
-// attachments. Chat Only never constructs the extension, and a selection that does
-// not name its tools keeps them out like any other. What recall answers is framed as
+// attachments. Chat Only never constructs the extension, and a selection of tools that
+// only read keeps remember out, as it does all that changes something. What recall answers is framed as
 // data, because a memory can hold anything.
 package recall
 
@@ -146,6 +146,10 @@ func (*remember) Declaration() message.ToolDeclaration {
 
 // Sequential is false: memories do not depend on each other.
 func (*remember) Sequential() bool { return false }
+
+// Traits says that it changes something: a session whose chosen tools only read does not
+// get it.
+func (*remember) Traits() policy.Tool { return policy.Tool{Name: RememberTool, Changes: true} }
 
 // Run keeps a note.
 func (t *remember) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
