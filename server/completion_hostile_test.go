@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/url"
 	"strings"
@@ -38,9 +39,12 @@ func TestHostileNamesOverHTTP(t *testing.T) {
 	}
 }
 
+// racing is how often a door is tried while a racer is at work.
+var racing = flag.Int("racing", 3000, "requests of the racing test")
+
 // The same while a racer swaps files and folders for links to the outside.
 func TestRacingRenamerOverHTTP(t *testing.T) {
-	tries := int64(3000)
+	tries := int64(*racing)
 	if testing.Short() {
 		tries = 1000
 	}

@@ -25,20 +25,20 @@ func (s *Server) addMemoryRoutes() {
 	rt.is(personal)
 	rt.add("POST", "memories/flush", s.flushMemories)
 	rt.is(personal)
-	rt.add("GET", "memories", s.listMemories)
+	rt.add("GET", "memories", s.withMemories(listMemories))
 	rt.is(personal)
-	rt.add("GET", "memories/:memoryId", s.getMemory)
+	rt.add("GET", "memories/:memoryId", s.withMemories(getMemory))
 	rt.is(personal)
-	rt.add("DELETE", "memories/:memoryId", s.forgetMemory)
+	rt.add("DELETE", "memories/:memoryId", s.withMemories(forgetMemory))
 	rt.is(personal)
 	rt.add("POST", "resources", s.uploadResource)
 	rt.takesUploads()
 	rt.is(personal)
-	rt.add("GET", "resources", s.listResources)
+	rt.add("GET", "resources", s.withMemories(listResources))
 	rt.is(personal)
-	rt.add("GET", "resources/:resourceId", s.getResource)
+	rt.add("GET", "resources/:resourceId", s.withMemories(getResource))
 	rt.is(personal)
-	rt.add("DELETE", "resources/:resourceId", s.deleteResource)
+	rt.add("DELETE", "resources/:resourceId", s.withMemories(deleteResource))
 	rt.is(personal)
 }
 
@@ -185,49 +185,60 @@ func memoryScope(r *http.Request) memory.Scope {
 	return memory.Scope{User: whoOf(r.Context()).memoryUser(), App: q.Get("app_id"), Project: q.Get("project_id")}
 }
 
-func (s *Server) listMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
+// withMemories answers with what memories say to a question without a body.
+func (s *Server) withMemories(do func(m *memory.Service, r *http.Request, args map[string]string) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request, args map[string]string) error {
+		m, err := s.memories()
+		if err != nil {
+			return err
+		}
+		answer, err := do(m, r, args)
+		if err != nil {
+			return memoryProblem(err)
+		}
+		write(w, r, http.StatusOK, answer)
+		return nil
 	}
+}
+
+func listMemories(m *memory.Service, r *http.Request, _ map[string]string) (any, error) {
 	limit, offset, err := memoryPage(r.URL.Query())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, total, err := m.List(r.Context(), memoryScope(r), limit, offset)
-	if err != nil {
-		return memoryProblem(err)
-	}
-	write(w, r, http.StatusOK, struct {
+	return struct {
 		Memories []memory.Memory `json:"memories"`
 		Total    int             `json:"total"`
-	}{list, total})
-	return nil
+	}{list, total}, err
 }
 
-func (s *Server) getMemory(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
-	}
-	one, err := m.Get(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"])
-	if err != nil {
-		return memoryProblem(err)
-	}
-	write(w, r, http.StatusOK, one)
-	return nil
+func getMemory(m *memory.Service, r *http.Request, args map[string]string) (any, error) {
+	return m.Get(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"])
 }
 
-func (s *Server) forgetMemory(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	m, err := s.memories()
+func forgetMemory(m *memory.Service, r *http.Request, args map[string]string) (any, error) {
+	return okay{true}, m.Forget(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"])
+}
+
+func listResources(m *memory.Service, r *http.Request, _ map[string]string) (any, error) {
+	limit, offset, err := memoryPage(r.URL.Query())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := m.Forget(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"]); err != nil {
-		return memoryProblem(err)
-	}
-	write(w, r, http.StatusOK, okay{true})
-	return nil
+	list, total, err := m.Resources(r.Context(), memoryScope(r), limit, offset)
+	return struct {
+		Resources []memory.Resource `json:"resources"`
+		Total     int               `json:"total"`
+	}{append([]memory.Resource{}, list...), total}, err
+}
+
+func getResource(m *memory.Service, r *http.Request, args map[string]string) (any, error) {
+	return m.Resource(r.Context(), whoOf(r.Context()).memoryUser(), args["resourceId"])
+}
+
+func deleteResource(m *memory.Service, r *http.Request, args map[string]string) (any, error) {
+	return okay{true}, m.DeleteResource(r.Context(), whoOf(r.Context()).memoryUser(), args["resourceId"])
 }
 
 // uploadResource takes one file of a multipart body, as it streams in. What describes
@@ -294,49 +305,4 @@ func resourceParts(r *http.Request) (url.Values, *multipart.Part, error) {
 		fields.Set(p.FormName(), string(value))
 	}
 	return nil, nil, noFile("There is no file in the request: send it in a part named \"file\", with a file name, behind the other fields.")
-}
-
-func (s *Server) listResources(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
-	}
-	limit, offset, err := memoryPage(r.URL.Query())
-	if err != nil {
-		return err
-	}
-	list, total, err := m.Resources(r.Context(), memoryScope(r), limit, offset)
-	if err != nil {
-		return memoryProblem(err)
-	}
-	write(w, r, http.StatusOK, struct {
-		Resources []memory.Resource `json:"resources"`
-		Total     int               `json:"total"`
-	}{append([]memory.Resource{}, list...), total})
-	return nil
-}
-
-func (s *Server) getResource(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
-	}
-	one, err := m.Resource(r.Context(), whoOf(r.Context()).memoryUser(), args["resourceId"])
-	if err != nil {
-		return memoryProblem(err)
-	}
-	write(w, r, http.StatusOK, one)
-	return nil
-}
-
-func (s *Server) deleteResource(w http.ResponseWriter, r *http.Request, args map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
-	}
-	if err := m.DeleteResource(r.Context(), whoOf(r.Context()).memoryUser(), args["resourceId"]); err != nil {
-		return memoryProblem(err)
-	}
-	write(w, r, http.StatusOK, okay{true})
-	return nil
 }

@@ -252,9 +252,6 @@ func TestPains(t *testing.T) {
 			put(t, dir, name, "x")
 			took := until(t, name, func() bool { return slices.Contains(x.paths(t, "brandnew"), name) })
 			t.Logf("%s completes after %v", name, took)
-			if took > 5*time.Second {
-				t.Errorf("%s: %v", name, took)
-			}
 		}
 		if err := os.RemoveAll(filepath.Join(dir, "new")); err != nil {
 			t.Fatal(err)
