@@ -77,6 +77,42 @@ func TestRememberedUpload(t *testing.T) {
 	}
 }
 
+// TestRememberedForOneUser: what a model keeps for one user, and the file that came with
+// it, is found by that user and by nobody else, whoever asks for which session.
+func TestRememberedForOneUser(t *testing.T) {
+	p := newPeopleOn(t, modeltest.Parse(t, `{"steps":[
+		{"match":"keep this","toolCalls":[{"name":"remember","arguments":{"text":"The gateway stands in front"}}]},
+		{"match":"keep this","text":"kept","repeat":true}]}`))
+	p.put(".pi/agent/piweb.json", withRecall)
+	must := func(a answer) answer {
+		t.Helper()
+		if a.status/100 != 2 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		return a
+	}
+	id := must(p.send(p.as("alice", "POST", "/api/sessions", `{"source":""}`))).str("sessionId")
+	body, kind := multipartFile(t, "plan.png", "not really", nil)
+	file := must(p.send(p.as("alice", "POST", "/api/sessions/"+id+"/attachments", body).with("Content-Type", kind)))
+	ref := file.str("attachment", "id")
+	if ref == "" {
+		t.Fatalf("%s", file.body)
+	}
+	must(p.send(p.as("alice", "POST", "/api/sessions/"+id+"/messages", `{"message":"keep this","attachmentIds":["`+ref+`"]}`)))
+	p.until("the session is idle", func() bool {
+		return strings.Contains(string(must(p.send(p.as("alice", "GET", "/api/sessions/"+id+"/state"))).body), `"isStreaming":false`)
+	})
+	for name, want := range map[string]bool{"alice": true, "bob": false, "root": false, "": false} {
+		got := must(p.send(p.as(name, "POST", "/memories/search", `{"query":"gateway","filters":{"session_id":"`+id+`"}}`)))
+		if strings.Contains(string(got.body), "stands in front") != want || strings.Contains(string(got.body), recall.Scheme+ref) != want {
+			t.Errorf("%q finds %s", name, got.body)
+		}
+	}
+	if got := p.send(p.as("bob", "GET", "/api/sessions/"+id+"/attachments/"+ref)); got.status != 404 {
+		t.Errorf("bob opens it: %d", got.status)
+	}
+}
+
 // TestRecallFollowsTheSelection: where the chosen tools only read nothing can be kept,
 // and Chat Only has nothing that could be plugged in: whatever a model calls there, no
 // memory is opened.

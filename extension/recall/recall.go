@@ -8,8 +8,8 @@
 //
 // What may be touched here: the memories of one user, through [Store], and names of
 // attachments. Chat Only never constructs the extension, and a selection of tools that
-// only read keeps remember out, as it does all that changes something. What recall answers is framed as
-// data, because a memory can hold anything.
+// only read keeps remember out, as it does all that changes something. What recall
+// answers is framed as data, because a memory can hold anything.
 package recall
 
 import (
