@@ -29,19 +29,15 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/piweb-go/piweb/session"
 )
 
 // Info is what a list shows of a session. Times are in UTC.
@@ -236,52 +232,6 @@ func fileID(path string) string {
 func nameID(path string) string {
 	_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "_")
 	return id
-}
-
-// readHeader reads the header of a file and little more. What is not plain is
-// read by package session.
-func readHeader(path string) (sessionHead, error) {
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		if h, ok := plainHeader(path); ok {
-			return h, nil
-		}
-	}
-	h, err := session.ReadHeader(path)
-	if err != nil {
-		return sessionHead{}, err
-	}
-	return sessionHead{ID: h.ID, CWD: h.CWD, Parent: h.ParentSession, Version: h.Version, Created: h.Created().UTC()}, nil
-}
-
-// plainHeader reads a header that is the first line, or the second behind a title.
-func plainHeader(path string) (sessionHead, bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return sessionHead{}, false
-	}
-	defer f.Close()
-	buf := make([]byte, 4<<10)
-	n, err := f.ReadAt(buf, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return sessionHead{}, false
-	}
-	return headerIn(buf[:n])
-}
-
-// headerIn reads the header from the beginning of a file.
-func headerIn(data []byte) (sessionHead, bool) {
-	for range 2 {
-		l, rest, whole := bytes.Cut(data, []byte("\n"))
-		var shape structure
-		if shape.feed(l); !whole || !shape.ok() {
-			break
-		}
-		if !isTitle(l) {
-			return parseHeader(l)
-		}
-		data = rest
-	}
-	return sessionHead{}, false
 }
 
 // missing tells whether a file went away between two looks.

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/attachment"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
-	"github.com/tidwall/gjson"
 )
 
-// A scan reads a file once, in blocks, and keeps of it what a list shows. Of a
-// line it looks at the shape and the envelope; the body is read only of the lines
-// that a list quotes: the name, the choice of tools, the first user text.
+// A scan reads a file once, in blocks, and keeps of it what a list shows. Of a line
+// it takes the envelope, by the pass that an open makes; the body is read only of the
+// lines that a list quotes: the name, the choice of tools, the first user text.
 
 const (
 	scanBlock = 256 << 10 // of a file at once, in bytes
@@ -246,7 +246,7 @@ func (s *scanner) read(buf []byte) (int, error) {
 // measured, and read again where its body is wanted.
 func (s *scanner) long(block []byte) error {
 	start := s.at - int64(len(block))
-	var shape structure
+	var shape outline
 	for piece := block; ; {
 		i := bytes.IndexByte(piece, '\n')
 		if i >= 0 {
@@ -275,8 +275,8 @@ func (s *scanner) long(block []byte) error {
 		if _, err := s.f.ReadAt(begin, start); err != nil && err != io.EOF {
 			return err
 		}
-		if h, all := readHead(begin); all {
-			return s.record(h, &l)
+		if r, all := session.ReadRecordStart(begin); all {
+			return s.record(r, r.ID != "", &l)
 		}
 	}
 	data, err := l.whole()
@@ -314,32 +314,31 @@ func (l *line) whole() ([]byte, error) {
 }
 
 func (s *scanner) line(data []byte, offset int64) error {
-	var shape structure
-	shape.feed(data)
+	r, plain := session.ReadRecord(data)
 	switch {
-	case !shape.ok() && blank(data):
+	case !plain && blank(data):
 		return nil
-	case !s.headed:
-		return s.header(data, shape.ok())
-	case !shape.ok():
+	case !plain && !s.headed:
+		return errOdd
+	case !plain:
 		return s.odd(data)
+	case !s.headed:
+		return s.header(r, data)
 	}
-	return s.record(headOf(data), &line{s: s, offset: offset, length: int64(len(data)), data: data})
+	return s.record(r, r.ID != "", &line{s: s, offset: offset, length: int64(len(data)), data: data})
 }
 
-func (s *scanner) header(data []byte, plain bool) error {
-	if !plain {
-		return errOdd
-	}
-	if !s.titled && isTitle(data) {
+func (s *scanner) header(r session.Record, data []byte) error {
+	if !s.titled && r.Type == typeTitle {
 		s.titled = true
 		s.r.info.Notes++
 		return nil
 	}
-	h, ok := parseHeader(data)
+	full, ok := session.ParseHeader(data)
 	if !ok {
 		return errOdd
 	}
+	h := headOf(full)
 	s.headed = true
 	i := &s.r.info
 	i.ID, i.CWD, i.Parent, i.Created, i.Modified = h.ID, h.CWD, h.Parent, h.Created, h.Created
@@ -369,43 +368,39 @@ func (s *scanner) odd(data []byte) error {
 		if err != nil {
 			return err
 		}
-		h := headOf(raw)
-		h.hasID = true // session gave it one, or it would be no entry
-		if err := s.record(h, &line{s: s, length: int64(len(raw)), data: raw}); err != nil {
+		r, _ := session.ReadRecord(raw)
+		if err := s.record(r, true, &line{s: s, length: int64(len(raw)), data: raw}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// record counts one record.
-func (s *scanner) record(h head, l *line) error {
+// record counts one record. One without an id is an entry only where session gives
+// it one.
+func (s *scanner) record(r session.Record, hasID bool, l *line) error {
 	info := &s.r.info
 	switch {
-	case h.typ == "session":
+	case r.Type == "session":
 		info.Notes++
 		return nil
-	case !h.hasID && s.r.version > 1:
+	case !hasID && s.r.version > 1:
 		info.Notes++
 		return nil
 	}
-	switch h.typ {
+	switch r.Type {
 	case session.TypeMessage:
-		return s.message(h, l)
+		return s.message(r, l)
 	case session.TypeSessionInfo:
 		data, err := l.whole()
-		if name := view(data).Get("name"); name.Type == gjson.String {
-			info.Name = strings.Clone(session.CleanName(name.Str))
-		} else {
-			info.Name = ""
-		}
+		info.Name = strings.Clone(session.CleanName(structure.Text(structure.Get(data, "name"))))
 		return err
 	case session.TypeCustom:
-		if h.customType != toolselect.CustomType {
+		if r.CustomType != toolselect.CustomType {
 			return nil
 		}
 		data, err := l.whole()
-		if choice, bad := toolselect.Parse([]byte(view(data).Get("data").Raw)); bad == nil {
+		if choice, bad := toolselect.Parse(structure.Get(data, "data")); bad == nil {
 			info.Tools = choice.String()
 		}
 		return err
@@ -413,37 +408,30 @@ func (s *scanner) record(h head, l *line) error {
 	return nil
 }
 
-func (s *scanner) message(h head, l *line) error {
+func (s *scanner) message(r session.Record, l *line) error {
 	info := &s.r.info
 	info.Messages++
-	if h.role != string(message.RoleUser) && h.role != string(message.RoleAssistant) {
+	if r.Role != string(message.RoleUser) && r.Role != string(message.RoleAssistant) {
 		return nil
 	}
-	if t := parseTime(h.stamp); t.After(info.Modified) {
+	if t := r.Time().UTC(); t.After(info.Modified) {
 		info.Modified = t
 	}
-	if info.First != "" || h.role != string(message.RoleUser) {
+	if info.First != "" || r.Role != string(message.RoleUser) {
 		return nil
 	}
 	data, err := l.whole()
-	info.First = clip(attachment.Title(firstText(view(data).Get("message.content"))))
+	info.First = clip(attachment.Title(firstText(structure.Get(structure.Get(data, "message"), "content"))))
 	return err
 }
 
 // firstText joins the text blocks of a content.
-func firstText(content gjson.Result) string {
-	if content.Type == gjson.String {
-		return content.Str
-	}
+func firstText(content []byte) string {
 	var parts []string
-	if content.IsArray() {
-		content.ForEach(func(_, block gjson.Result) bool {
-			if block.Get("type").String() == message.TypeText {
-				parts = append(parts, block.Get("text").String())
-			}
-			return true
-		})
-	}
+	contentTexts("", content, func(_ string, v []byte) bool {
+		parts = append(parts, structure.Text(v))
+		return true
+	})
 	return strings.Join(parts, " ")
 }
 
@@ -490,7 +478,7 @@ func slow(path string, k key, now time.Time) (*record, error) {
 	fill := scanner{r: r}
 	r.version = session.Version // what session hands out is migrated
 	for e := range s.Entries() {
-		head := head{typ: e.Type, hasID: true, customType: e.CustomType, role: e.Role}
+		r := session.Record{Type: e.Type, ID: string(e.ID), CustomType: e.CustomType, Role: e.Role}
 		l := line{length: e.Len}
 		if e.Type == session.TypeMessage || e.Type == session.TypeSessionInfo || e.CustomType == toolselect.CustomType {
 			if l.data, err = s.Raw(e); errors.Is(err, session.ErrDamaged) {
@@ -499,9 +487,9 @@ func slow(path string, k key, now time.Time) (*record, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			head.stamp = view(l.data).Get("timestamp")
+			r, _ = session.ReadRecord(l.data)
 		}
-		if err := fill.record(head, &l); err != nil {
+		if err := fill.record(r, true, &l); err != nil {
 			return nil, err
 		}
 	}

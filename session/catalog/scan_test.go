@@ -155,7 +155,7 @@ func TestShapeInPieces(t *testing.T) {
 		``: false, `{`: false, `{"a":"\"}`: false, `{}{}`: false, `{} x`: false, `[]`: false, `"a"`: false, `}{`: false, "\x00{}": false, `{"a":1}]`: false,
 	} {
 		for n := 1; n <= len(text)+1; n++ {
-			var s structure
+			var s outline
 			for rest := []byte(text); len(rest) > 0; {
 				m := min(n, len(rest))
 				s.feed(rest[:m])

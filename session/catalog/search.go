@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/session"
-	"github.com/tidwall/gjson"
 )
 
 // Hit is a text in which something was found.
@@ -335,11 +335,9 @@ func (s *searcher) line(data []byte, path string, num int) error {
 			return err
 		}
 	}
-	var shape structure
-	if shape.feed(data); shape.ok() && gjson.ValidBytes(data) {
-		v := view(data)
-		if id := v.Get("id"); id.Str != "" && v.Get("type").String() != "session" {
-			s.entry(session.ID(strings.Clone(id.Str)), num, data)
+	if r, plain := session.ReadRecord(data); plain && structure.Valid(bytes.TrimSpace(data)) {
+		if r.ID != "" && r.Type != "session" {
+			s.entry(session.ID(strings.Clone(r.ID)), num, data)
 		}
 		return nil
 	}
@@ -389,7 +387,7 @@ func (s *searcher) header(path string) error {
 // entry looks for the words in one entry.
 func (s *searcher) entry(id session.ID, num int, raw []byte) {
 	hit := false
-	eachText(view(raw), func(where, text string) bool {
+	eachText(raw, func(where, text string) bool {
 		f := fold(text)
 		any := false
 		for i := range s.needles {

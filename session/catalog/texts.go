@@ -1,70 +1,54 @@
 package catalog
 
 import (
-	"encoding/json"
-	"strings"
-
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
-	"github.com/tidwall/gjson"
 )
 
 // eachText yields what a search looks through of an entry, given its valid JSON:
 // the texts that people read in a conversation. The system prompt, thinking, the
 // arguments of calls, pictures, and data of extensions are not among them.
-func eachText(entry gjson.Result, yield func(where, text string) bool) {
-	one := func(where string, v gjson.Result) bool {
-		return v.Type != gjson.String || yield(where, text(v))
+func eachText(entry []byte, yield func(where, text string) bool) {
+	one := func(where string, v []byte) bool {
+		return len(v) == 0 || v[0] != '"' || yield(where, structure.Text(v))
 	}
-	switch entry.Get("type").String() {
+	switch structure.Text(structure.Get(entry, "type")) {
 	case session.TypeMessage:
-		m := entry.Get("message")
-		if m.IsObject() {
-			messageTexts(m, one)
-		}
+		messageTexts(structure.Get(entry, "message"), one)
 	case session.TypeCustomMessage:
-		contentTexts("custom", entry.Get("content"), one)
+		contentTexts("custom", structure.Get(entry, "content"), one)
 	case session.TypeCompaction, session.TypeBranchSummary:
-		one("summary", entry.Get("summary"))
+		one("summary", structure.Get(entry, "summary"))
 	case session.TypeSessionInfo:
-		one("name", entry.Get("name"))
+		one("name", structure.Get(entry, "name"))
 	case session.TypeLabel:
-		one("label", entry.Get("label"))
+		one("label", structure.Get(entry, "label"))
 	}
 }
 
-func messageTexts(m gjson.Result, one func(string, gjson.Result) bool) {
-	role := m.Get("role").String()
+func messageTexts(m []byte, one func(string, []byte) bool) {
+	role := structure.Text(structure.Get(m, "role"))
 	switch message.Role(role) {
 	case message.RoleSystem:
 	case message.RoleBashExecution:
-		_ = one(role, m.Get("command")) && one(role, m.Get("output"))
+		_ = one(role, structure.Get(m, "command")) && one(role, structure.Get(m, "output"))
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		one(role, m.Get("summary"))
+		one(role, structure.Get(m, "summary"))
 	default:
-		contentTexts(role, m.Get("content"), one)
+		contentTexts(role, structure.Get(m, "content"), one)
 	}
 }
 
-func contentTexts(where string, content gjson.Result, one func(string, gjson.Result) bool) {
-	if !content.IsArray() {
+func contentTexts(where string, content []byte, one func(string, []byte) bool) {
+	if len(content) == 0 || content[0] != '[' {
 		one(where, content)
 		return
 	}
-	content.ForEach(func(_, block gjson.Result) bool {
-		if !block.IsObject() || block.Get("type").String() != message.TypeText {
-			return true
+	more := true
+	structure.Items(content, func(block []byte) {
+		if more && structure.Text(structure.Get(block, "type")) == message.TypeText {
+			more = one(where, structure.Get(block, "text"))
 		}
-		return one(where, block.Get("text"))
 	})
-}
-
-// text is a JSON string as encoding/json reads it, which mends what is no UTF-8.
-func text(v gjson.Result) string {
-	if !strings.Contains(v.Raw, `\u`) {
-		return strings.ToValidUTF8(v.Str, "\uFFFD")
-	}
-	var s string
-	_ = json.Unmarshal([]byte(v.Raw), &s)
-	return s
 }

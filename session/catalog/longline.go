@@ -2,20 +2,17 @@ package catalog
 
 import "bytes"
 
-// maxDepth is how deep a record may be nested; it is the limit of package
+// maxDepth is how deep a record may be nested: the limit of package
 // session. A deeper one is left to session, which calls it damaged: a recursive
 // parser must not be led to exhaust its stack.
 const maxDepth = 10000
 
-// structure tells, fed with a line in pieces of any size, whether the line has
-// the shape of one JSON object: strings closed, brackets in balance, nothing in
-// front and nothing behind. It does not tell whether the object is valid.
-//
-// This is what a list needs. Every accident that the writers of session files are
-// known for shows in the shape (a torn record, two records on one line, a
-// fragment in front of a record, a run of NULs), and to look at the shape costs a
-// fifth of what a validation costs, because the inside of a string is jumped over.
-type structure struct {
+// outline tells of a line that is longer than a block, fed with it in pieces of any
+// size, whether it has the shape of one JSON object: strings closed, brackets in
+// balance, nothing in front and nothing behind. It says less than the pass of
+// package structure, which wants the whole line in memory: a list of files with very
+// long lines is not worth that.
+type outline struct {
 	depth    int
 	inString bool
 	escaped  bool // the last byte was a backslash that escapes the next
@@ -24,9 +21,9 @@ type structure struct {
 }
 
 // ok tells whether what was fed is one whole object.
-func (b *structure) ok() bool { return b.closed && !b.broken }
+func (b *outline) ok() bool { return b.closed && !b.broken }
 
-func (b *structure) feed(p []byte) {
+func (b *outline) feed(p []byte) {
 	for i := 0; i < len(p) && !b.broken; {
 		if b.inString {
 			i = b.skipString(p, i)
@@ -52,7 +49,7 @@ func (b *structure) feed(p []byte) {
 }
 
 // skipString goes from inside a string to behind its end, or to the end of p.
-func (b *structure) skipString(p []byte, i int) int {
+func (b *outline) skipString(p []byte, i int) int {
 	if b.escaped {
 		b.escaped = false
 		return i + 1
