@@ -2,7 +2,6 @@ package piweb
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
@@ -275,7 +275,7 @@ func (r *Runtime) linkOf(path string) (link, bool) {
 		}
 		l := link{file: path}
 		custom, _ := p.(session.Custom)
-		err = json.Unmarshal(custom.Data, &l)
+		err = structure.Unmarshal(custom.Data, &l)
 		return l, err == nil // the first record counts
 	}
 	return link{}, false

@@ -1,8 +1,8 @@
 package attachment
 
 import (
-	"encoding/json"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -31,7 +31,7 @@ func ParseEntry(c session.Custom) (d Descriptor, ok bool) {
 		return d, false
 	}
 	var data entryData
-	if json.Unmarshal(c.Data, &data) != nil || data.Version != 1 || data.Attachment.ID.IsZero() {
+	if structure.Unmarshal(c.Data, &data) != nil || data.Version != 1 || data.Attachment.ID.IsZero() {
 		return d, false
 	}
 	return data.Attachment, true

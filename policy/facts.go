@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
@@ -123,12 +124,11 @@ func childFact(d decoder, e session.Entry) (ChildFact, error) {
 // snapshot invalid; it never makes the session a normal one, because that would
 // widen what the child may do.
 func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
-	meta := gjson.ParseBytes(data)
-	if n := meta.Get("version"); n.Type != gjson.Number || n.Num != 1 {
+	if n := last(data, "version"); n.Type != gjson.Number || n.Num != 1 {
 		return s, fmt.Errorf("its metadata has version %s, not 1", rawOrMissing(n))
 	}
-	snap := meta.Get("resourceSnapshot")
-	if n := snap.Get("version"); n.Type != gjson.Number || n.Num != 1 {
+	snap := structure.Get(data, "resourceSnapshot")
+	if n := last(snap, "version"); n.Type != gjson.Number || n.Num != 1 {
 		return s, fmt.Errorf("its snapshot has version %s, not 1", rawOrMissing(n))
 	}
 	if s.Append, err = stringList(snap, "appendSystemPrompt"); err != nil {
@@ -138,8 +138,8 @@ func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.LoadSkills, s.LoadExtensions = snap.Get("loadSkills").Bool(), snap.Get("loadExtensions").Bool()
-	if exact := snap.Get("exactSystemPrompt"); exact.Type == gjson.String {
+	s.LoadSkills, s.LoadExtensions = last(snap, "loadSkills").Bool(), last(snap, "loadExtensions").Bool()
+	if exact := last(snap, "exactSystemPrompt"); exact.Type == gjson.String {
 		if halfPair(exact) {
 			return s, fmt.Errorf("its exactSystemPrompt holds half of a surrogate pair, so it cannot be sent as it is")
 		}
@@ -167,8 +167,14 @@ func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
 	return s, nil
 }
 
-func stringList(v gjson.Result, key string) ([]string, error) {
-	list := v.Get(key)
+// last is the value of a key of an object, the last where it repeats: what the
+// writer's own JSON.parse would see.
+func last(object []byte, key string) gjson.Result {
+	return gjson.ParseBytes(structure.Get(object, key))
+}
+
+func stringList(object []byte, key string) ([]string, error) {
+	list := last(object, key)
 	if !list.IsArray() {
 		return nil, fmt.Errorf("its %s is %s, not a list", key, rawOrMissing(list))
 	}
@@ -275,7 +281,7 @@ func (st declState) declare(p session.Payload, id session.ID) declState {
 		ours = sys.Writer == message.Piweb
 		next.Apply(&message.System{ToolsAdded: sys.ToolsAdded, ToolsRemoved: sys.ToolsRemoved})
 	case session.Unknown: // active_tools_change
-		names := gjson.GetBytes(p.Raw, "activeToolNames")
+		names := last(p.Raw, "activeToolNames")
 		if !names.IsArray() {
 			return st
 		}

@@ -271,6 +271,44 @@ func TestChildWithABrokenSnapshotIsRefused(t *testing.T) {
 	}
 }
 
+// TestKeysOfASnapshotCountToTheLetter: what decides is what the writer's JSON.parse
+// would see: the last of keys that repeat, and none of another case.
+func TestKeysOfASnapshotCountToTheLetter(t *testing.T) {
+	const read = `{"version":1,"appendSystemPrompt":[],"tools":["read"]}`
+	for data, want := range map[string]string{
+		`{"version":1,"resourceSnapshot":{"version":1,"appendSystemPrompt":[],"tools":["bash","read","edit","write"]},"resourceSnapshot":` + read + `}`:        "read",
+		`{"version":1,"resourceSnapshot":{"version":1,"appendSystemPrompt":[],"tools":["bash"],"tools":["read"]}}`:                                             "read",
+		`{"version":1,"resourceSnapshot":{"version":1,"appendSystemPrompt":[],"tools":["read"],"TOOLS":["bash"],"LoadExtensions":true,"loadextensions":true}}`: "read",
+		`{"version":1,"resourceSnapshot":{"version":1,"appendSystemPrompt":[],"tools":["read"],"loadExtensions":true,"loadExtensions":false}}`:                 "read",
+		`{"version":1,"resourceSnapshot":` + read + `,"ResourceSnapshot":{"version":1,"appendSystemPrompt":[],"tools":["bash"]}}`:                              "read",
+		`{"version":2,"version":1,"resourceSnapshot":` + read + `}`:                                                                                            "read",
+		`{"version":1,"version":2,"resourceSnapshot":` + read + `}`:                                                                                            "invalid",
+		`{"version":1,"ResourceSnapshot":` + read + `}`:                                                                                                        "invalid",
+		`{"VERSION":1,"resourceSnapshot":` + read + `}`:                                                                                                        "invalid",
+		`{"version":1,"resourceSnapshot":` + read + `,"resourceSnapshot":null}`:                                                                                "invalid",
+	} {
+		f, err := Gather(file(t, `"custom","customType":"pi-web:subagent","data":`+data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(f.Child.Snapshot.Tools, " ")
+		if f.Child.Invalid != "" {
+			got = "invalid"
+		}
+		if got != want || f.Child.Snapshot.LoadExtensions {
+			t.Errorf("%s: %s, extensions %v; want %s", data, got, f.Child.Snapshot.LoadExtensions, want)
+		}
+	}
+	f, err := Gather(file(t, `"active_tools_change","activeToolNames":["bash"],"ActiveToolNames":["edit"],"activeToolNames":["read"]`))
+	if d := cmp.Diff([]string{"read"}, f.Declared.Tools); err != nil || d != "" {
+		t.Errorf("declared (%v): %s", err, d)
+	}
+	r, err := ParseReceipt([]byte(`{"version":1,"system":{"sha256":"a","bytes":1},"system":{"sha256":"b"},"System":{"sha256":"c"},"POLICY":{"kind":"open"}}`))
+	if err != nil || r.System.SHA256 != "b" || r.System.Bytes != 0 || r.Policy.Kind != "" {
+		t.Errorf("receipt %+v, %v", r, err)
+	}
+}
+
 // TestSamePolicyInEveryProcess: Resolve is a function of its facts.
 func TestSamePolicyInEveryProcess(t *testing.T) {
 	names := rapid.SliceOf(rapid.SampledFrom(toolselect.Builtins()))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -75,7 +76,7 @@ func Hash(data []byte) string {
 // ParseReceipt reads the data of a receipt entry.
 func ParseReceipt(data json.RawMessage) (Receipt, error) {
 	var r Receipt
-	if err := json.Unmarshal(data, &r); err != nil {
+	if err := structure.Unmarshal(data, &r); err != nil {
 		return Receipt{}, fmt.Errorf("receipt: %w", err)
 	}
 	if r.Version != 1 {

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/piweb-go/piweb/internal/structure"
-	"github.com/piweb-go/piweb/message"
 )
 
 // Clone is Fork of the whole branch: the path from the root to the leaf.
@@ -105,11 +104,7 @@ func (s *Session) headerPlace() (at, length int64, err error) {
 // withCWD is the header of the file with another working directory; whatever
 // else is in it stays.
 func (s *Session) withCWD(cwd string) ([]byte, error) {
-	text, err := message.Marshal(cwd)
-	if err != nil {
-		return nil, err
-	}
-	head, err := setField(s.header.Raw, "cwd", text)
+	head, err := structure.SetText(s.header.Raw, "cwd", cwd)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/piweb-go/piweb/internal/structure"
 )
 
 // kinds are the kinds of what is odd about a file and a branch.
@@ -44,7 +45,7 @@ func without(t *testing.T, raw []byte, keys ...string) string {
 	t.Helper()
 	for _, key := range keys {
 		var err error
-		if raw, err = setField(raw, key, []byte(`0`)); err != nil {
+		if raw, err = structure.Set(raw, key, []byte(`0`)); err != nil {
 			t.Fatal(err)
 		}
 	}

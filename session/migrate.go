@@ -11,8 +11,8 @@ import (
 	"strconv"
 
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // migrateInMemory turns the entries of a file of version 1 or 2 into entries of
@@ -39,7 +39,7 @@ func (s *Session) migrateInMemory() error {
 			parent, byValue[e.value] = e.ID, e.ID
 		}
 		if e.Type == TypeMessage && e.Role == "hookMessage" {
-			if raw, err = sjson.SetBytes(raw, "message.role", "custom"); err != nil {
+			if raw, err = asCustom(raw); err != nil {
 				return fmt.Errorf("%s: migrate line %d: %w", s.path, e.Line, err)
 			}
 			e.Role = "custom"
@@ -60,42 +60,40 @@ func (s *Session) derivedID(place int) ID {
 	}
 }
 
+// asCustom gives a message the role that replaced hookMessage.
+func asCustom(raw []byte) ([]byte, error) {
+	body, err := structure.SetText(structure.Get(raw, "message"), "role", "custom")
+	if err != nil {
+		return nil, err
+	}
+	return structure.Set(raw, "message", body)
+}
+
 // addIDs gives a version-1 record its id and parent, and turns the number of a
 // kept record into its id. A number that points at the header, or at a record
 // that has no id yet, is dropped.
 func addIDs(raw []byte, e Entry, byValue map[int]ID) ([]byte, error) {
 	var err error
 	for _, key := range []string{"id", "parentId"} {
-		if gjson.GetBytes(raw, key).Exists() {
-			if raw, err = sjson.DeleteBytes(raw, key); err != nil {
+		if raw, err = structure.Delete(raw, key); err != nil {
+			return nil, err
+		}
+	}
+	if kept := field(raw, "firstKeptEntryIndex"); e.Type == TypeCompaction && kept.Type == gjson.Number {
+		place := int(kept.Int())
+		if raw, err = structure.Delete(raw, "firstKeptEntryIndex"); err != nil {
+			return nil, err
+		}
+		if id, ok := byValue[place]; ok {
+			if raw, err = setID(raw, "firstKeptEntryId", id); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if kept := gjson.GetBytes(raw, "firstKeptEntryIndex"); e.Type == TypeCompaction && kept.Type == gjson.Number {
-		if raw, err = sjson.DeleteBytes(raw, "firstKeptEntryIndex"); err != nil {
-			return nil, err
-		}
-		if id, ok := byValue[int(kept.Int())]; ok {
-			raw = splice(raw, `"firstKeptEntryId":`+strconv.Quote(string(id)))
-		}
+	if raw, err = setID(raw, "id", e.ID); err != nil {
+		return nil, err
 	}
-	parent := "null"
-	if e.Parent != "" {
-		parent = strconv.Quote(string(e.Parent))
-	}
-	return splice(raw, `"id":`+strconv.Quote(string(e.ID))+`,"parentId":`+parent), nil
-}
-
-// splice adds fields at the end of a JSON object; everything before them stays
-// as it is.
-func splice(object []byte, fields string) []byte {
-	body := bytes.TrimRight(object[:len(object)-1], " \t\r\n")
-	out := append(make([]byte, 0, len(body)+len(fields)+2), body...)
-	if body[len(body)-1] != '{' {
-		out = append(out, ',')
-	}
-	return append(append(out, fields...), '}')
+	return setID(raw, "parentId", e.Parent)
 }
 
 // writeMigration replaces the file by its migration and keeps the old one
@@ -161,7 +159,7 @@ type migration struct {
 func (m *migration) build() error {
 	var err error
 	if m.head == nil { // a fork brings its own
-		if m.head, err = sjson.SetBytes(bytes.Clone(m.s.header.Raw), "version", Version); err != nil {
+		if m.head, err = structure.Set(m.s.header.Raw, "version", strconv.AppendInt(nil, Version, 10)); err != nil {
 			return err
 		}
 	}

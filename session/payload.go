@@ -166,10 +166,9 @@ func decode(raw []byte) (Payload, error) {
 	}
 }
 
-// lenient decodes what fits; encoding/json goes on after a field of the wrong
-// type.
+// lenient decodes what fits: a field of the wrong type leaves the others.
 func lenient[P any](raw []byte) (p P) {
-	_ = json.Unmarshal(raw, &p)
+	_ = structure.Unmarshal(raw, &p)
 	return p
 }
 

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
-	"github.com/tidwall/gjson"
 )
 
 // Usage is what a session has used, computed from its file: all branches count,
@@ -79,7 +79,7 @@ func (s *Session) Usage() (Usage, error) {
 		if err != nil {
 			return Usage{}, err
 		}
-		u.add(e, gjson.ParseBytes(raw))
+		u.add(e, raw)
 	}
 	return u, nil
 }
@@ -96,28 +96,32 @@ func (u *Usage) count(role string) {
 	}
 }
 
-func (u *Usage) add(e Entry, v gjson.Result) {
+func (u *Usage) add(e Entry, raw []byte) {
 	line := UsageLine{Entry: e.ID, At: e.Time(), Kind: e.Type}
-	at := v
+	at := raw
 	switch e.Type {
 	case TypeMessage:
-		at = v.Get("message")
+		at = structure.Get(raw, "message")
 		line.Kind = "tool"
 		if e.Role == "assistant" {
 			line.Kind = "answer"
-			u.Counts.ToolCalls += len(at.Get(`content.#(type=="toolCall")#`).Array())
-			if stop := at.Get("stopReason").String(); stop == string(message.StopError) || stop == string(message.StopAborted) {
+			structure.Items(structure.Get(at, "content"), func(block []byte) {
+				if structure.Text(structure.Get(block, "type")) == message.TypeToolCall {
+					u.Counts.ToolCalls++
+				}
+			})
+			if stop := text(at, "stopReason"); stop == string(message.StopError) || stop == string(message.StopAborted) {
 				u.Counts.Failed++
 			}
 			line.Model = modelName(at)
-			line.Millis = at.Get("durationMs").Int()
+			line.Millis = field(at, "durationMs").Int()
 		}
 	case TypeUsage:
-		line.Kind, line.Model = v.Get("kind").String(), modelName(v)
+		line.Kind, line.Model = text(raw, "kind"), modelName(raw)
 	case TypeCompaction, TypeBranchSummary:
-		line.Model = v.Get("details.request.model").String()
+		line.Model = text(structure.Get(structure.Get(raw, "details"), "request"), "model")
 	}
-	_ = json.Unmarshal([]byte(at.Get("usage").Raw), &line.Usage) // fields of another type read as absent
+	_ = structure.Unmarshal(structure.Get(at, "usage"), &line.Usage) // fields of another type read as absent
 	if line.Usage.TotalTokens == 0 {
 		line.Usage.TotalTokens = line.Usage.Input + line.Usage.Output + line.Usage.CacheRead + line.Usage.CacheWrite
 	}
@@ -142,8 +146,13 @@ func (u *Usage) add(e Entry, v gjson.Result) {
 	}
 }
 
-func modelName(v gjson.Result) string {
-	provider, id := v.Get("provider").String(), v.Get("model").String()
+// text is a string field that stays valid after its object is gone.
+func text(object []byte, key string) string {
+	return strings.Clone(structure.Text(structure.Get(object, key)))
+}
+
+func modelName(object []byte) string {
+	provider, id := text(object, "provider"), text(object, "model")
 	if provider == "" && id == "" {
 		return ""
 	}

@@ -1,12 +1,12 @@
 package subagent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -231,7 +231,7 @@ func ReadBudget(v View) (Budget, error) {
 			Version int `json:"version"`
 			Budget
 		}
-		if json.Unmarshal(p.(session.Custom).Data, &b) != nil || b.Version != 1 || b.Limits.Check() != nil {
+		if structure.Unmarshal(p.(session.Custom).Data, &b) != nil || b.Version != 1 || b.Limits.Check() != nil {
 			continue
 		}
 		out.Limits = b.Limits

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/piweb-go/piweb/internal/failpoint"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 )
@@ -139,7 +140,7 @@ func Delivered(v View) (map[string]bool, error) {
 			}
 		}
 		var d Details
-		if len(details) > 0 && json.Unmarshal(details, &d) == nil && d.SessionID != "" && d.CompletedAt != "" {
+		if len(details) > 0 && structure.Unmarshal(details, &d) == nil && d.SessionID != "" && d.CompletedAt != "" {
 			got[d.SessionID+" "+d.CompletedAt] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -174,7 +175,7 @@ func (r *Run) meta(data json.RawMessage) bool {
 		Version int `json:"version"`
 		Meta
 	}
-	if json.Unmarshal(data, &m) != nil || m.Version != 1 || m.ParentID == "" {
+	if structure.Unmarshal(data, &m) != nil || m.Version != 1 || m.ParentID == "" {
 		return false
 	}
 	r.Meta = m.Meta
@@ -192,7 +193,7 @@ func (r *Run) meta(data json.RawMessage) bool {
 		Skills bool     `json:"loadSkills"`
 		Ext    bool     `json:"loadExtensions"`
 	}
-	if json.Unmarshal(m.Snapshot, &snap) == nil {
+	if structure.Unmarshal(m.Snapshot, &snap) == nil {
 		r.ChatOnly = len(snap.Tools) == 0 && !snap.Skills && !snap.Ext
 	}
 	return true
@@ -206,7 +207,7 @@ func (r *Run) status(data json.RawMessage) {
 		Background *bool  `json:"runInBackground"`
 		Call       string `json:"parentToolCallId"`
 	}
-	if json.Unmarshal(data, &s) != nil || s.Version != 1 || !s.Status.Waiting() {
+	if structure.Unmarshal(data, &s) != nil || s.Version != 1 || !s.Status.Waiting() {
 		return
 	}
 	r.Result = Result{Status: s.Status}
@@ -222,7 +223,7 @@ func (r *Run) result(data json.RawMessage) {
 		Version int `json:"version"`
 		Result
 	}
-	if json.Unmarshal(data, &s) != nil || s.Version != 1 {
+	if structure.Unmarshal(data, &s) != nil || s.Version != 1 {
 		return
 	}
 	switch s.Status {

@@ -47,6 +47,21 @@ func TestSA6(t *testing.T) {
 	}
 }
 
+// TestKeysOfARunCountToTheLetter: a key of another case is another key, and the last
+// of those that repeat counts.
+func TestKeysOfARunCountToTheLetter(t *testing.T) {
+	w, _ := newWorld(t)
+	r, ok, err := ReadRun(w.file([2]string{MetaType, strings.Replace(metaData, `"profile":"explore"`, `"profile":"other","profile":"explore","PROFILE":"bad","ParentSessionId":"bad"`, 1)},
+		[2]string{ResultType, `{"version":1,"status":"failed","status":"completed","STATUS":"aborted","completedAt":"2026-01-01T00:01:00.000Z","result":"found","Result":"bad"}`}))
+	if err != nil || !ok || r.Profile != "explore" || r.ParentID != "the-parent" || r.Status != Completed || r.Text != "found" {
+		t.Errorf("%+v, %v, %v", r, ok, err)
+	}
+	b, err := ReadBudget(w.file([2]string{BudgetType, `{"version":1,"limits":{"turns":9,"total":9},"limits":{"turns":3},"LIMITS":{"turns":1}}`}).(View))
+	if err != nil || b.Limits.Turns != 3 || b.Limits.Total != 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
 // TestSA7: a snapshot may name a tool twice and tools of extensions; it counts once,
 // and the flags are kept.
 func TestSA7(t *testing.T) {

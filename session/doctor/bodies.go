@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/session"
 	"github.com/tidwall/gjson"
 )
@@ -40,11 +41,10 @@ func (c *checker) bodies() error {
 		if err != nil {
 			return err
 		}
-		v := gjson.ParseBytes(raw)
-		body := v
+		body := raw
 		if e.Type == session.TypeMessage {
 			messages = messages || onBranch
-			if body = v.Get("message"); !body.IsObject() {
+			if body = structure.Get(raw, "message"); !isObject(body) {
 				c.r.add(Finding{Kind: KindNoMessage, Severity: Warning, Reader: Pi, Line: c.l.line(e.Line), Entry: e.ID, Text: "a message entry without a message; pi cannot list the session",
 					Advice: "remove the line in a copy, or go on with piweb"})
 				continue
@@ -54,7 +54,7 @@ func (c *checker) bodies() error {
 					Text: "a message without content; pi opens the session, and leaves it out of every list", Advice: "repair it"})
 			}
 		}
-		c.images(e, body.Get("content"))
+		c.images(e, structure.Get(body, "content"))
 		if onBranch {
 			c.calls(e, body, &calls)
 		}
@@ -73,8 +73,15 @@ func (c *checker) bodies() error {
 
 // nullContent tells whether a user's or a model's message has no content, which
 // pi's list does not survive.
-func nullContent(e session.Entry, body gjson.Result) bool {
-	return (e.Role == "user" || e.Role == "assistant") && body.Get("content").Type == gjson.Null
+func nullContent(e session.Entry, body []byte) bool {
+	return (e.Role == "user" || e.Role == "assistant") && isObject(body) && field(body, "content").Type == gjson.Null
+}
+
+func isObject(v []byte) bool { return len(v) > 0 && v[0] == '{' }
+
+// field is the value of a key, the last one where it repeats.
+func field(object []byte, key string) gjson.Result {
+	return gjson.ParseBytes(structure.Get(object, key))
 }
 
 // calls are the tool calls of a branch.
@@ -86,22 +93,21 @@ type calls struct {
 
 // calls matches tool calls of a branch with their results. Calls of answers that
 // failed are sent by nobody.
-func (c *checker) calls(e session.Entry, body gjson.Result, all *calls) {
+func (c *checker) calls(e session.Entry, body []byte, all *calls) {
 	switch e.Role {
 	case "assistant":
-		stop := body.Get("stopReason").String()
-		body.Get("content").ForEach(func(_, b gjson.Result) bool {
-			if id := b.Get("id").String(); b.Get("type").String() == "toolCall" {
+		stop := field(body, "stopReason").String()
+		structure.Items(structure.Get(body, "content"), func(b []byte) {
+			if id := field(b, "id").String(); field(b, "type").String() == "toolCall" {
 				all.known[id] = true
 				if stop != "error" && stop != "aborted" {
 					all.open[id] = e
 					all.order = append(all.order, id)
 				}
 			}
-			return true
 		})
 	case "toolResult":
-		id := body.Get("toolCallId").String()
+		id := field(body, "toolCallId").String()
 		delete(all.open, id)
 		if !all.known[id] {
 			c.r.add(Finding{Kind: KindLoneResult, Severity: Note, Reader: Every, Line: c.l.line(e.Line), Entry: e.ID,
@@ -111,15 +117,12 @@ func (c *checker) calls(e session.Entry, body gjson.Result, all *calls) {
 }
 
 // images looks at the size of pictures.
-func (c *checker) images(e session.Entry, content gjson.Result) {
-	if !content.IsArray() {
-		return
-	}
-	content.ForEach(func(_, b gjson.Result) bool {
-		if b.Get("type").String() != "image" {
-			return true
+func (c *checker) images(e session.Entry, content []byte) {
+	structure.Items(content, func(b []byte) {
+		if field(b, "type").String() != "image" {
+			return
 		}
-		data := b.Get("data").String()
+		data := field(b, "data").String()
 		f := Finding{Severity: Warning, Reader: Pi, Line: c.l.line(e.Line), Entry: e.ID,
 			Advice: "go on with piweb, which bounds pictures in requests, or from an entry before it"}
 		if len(data) >= maxBase64 {
@@ -130,7 +133,6 @@ func (c *checker) images(e session.Entry, content gjson.Result) {
 			f.Kind, f.Text = KindImageSides, fmt.Sprintf("a picture of %d × %d pixels; providers refuse more than %d, and pi sends it with every request", w, h, maxSide)
 			c.r.add(f)
 		}
-		return true
 	})
 }
 

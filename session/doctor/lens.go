@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // lens shows a file that package session refuses as if its flaw were not there:
@@ -77,7 +77,7 @@ func withIDs(path string, s *session.Session) (*session.Session, *lens, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, headerLimit))
 	i := bytes.Index(data, h.Raw)
-	head, setErr := sjson.SetBytes(bytes.Clone(h.Raw), "version", 1)
+	head, setErr := structure.Set(h.Raw, "version", []byte("1"))
 	if err != nil || setErr != nil || i < 0 {
 		return s, &lens{}, nil
 	}
@@ -127,24 +127,24 @@ func grind(path string) (*lens, bool) {
 
 // header finds or makes the header that a file needs in front.
 func (l *lens) header(path string, data []byte) bool {
-	var first gjson.Result // the first record that could be an entry
+	var first []byte // the record that could be the first entry
 	firstLine, offset := 0, int64(0)
 	for n, line := range bytes.SplitAfter(data, []byte("\n")) {
 		text := bytes.TrimSpace(line)
-		v := gjson.ParseBytes(text)
 		offset += int64(len(line))
-		if !gjson.ValidBytes(text) || !v.IsObject() {
+		if !structure.Valid(text) || text[0] != '{' {
 			continue
 		}
+		typ, id := field(text, "type").String(), field(text, "id")
 		switch {
-		case v.Get("type").String() == "session" && v.Get("id").Type == gjson.String:
+		case typ == "session" && id.Type == gjson.String:
 			l.prefix, l.lines = append(bytes.Clone(text), '\n'), -1
 			l.flaws = append(l.flaws, Finding{Kind: KindHeaderLost, Severity: Loss, Reader: Every, Line: n + 1, Text: "something stands in front of the header; pi and piweb refuse the file",
 				Advice: "repair it: the header becomes the first line"})
 			return true
-		case v.Get("type").String() == "session" && firstLine == 0:
+		case typ == "session" && firstLine == 0:
 			id, _ := fromName(path)
-			fixed, err := sjson.SetBytes(text, "id", id)
+			fixed, err := structure.SetText(text, "id", id)
 			if err != nil {
 				return false
 			}
@@ -154,15 +154,15 @@ func (l *lens) header(path string, data []byte) bool {
 				Advice: "repair it: the id comes from the file's name, or is new"})
 			return true
 		case firstLine == 0:
-			first, firstLine = v, n+1
+			first, firstLine = text, n+1
 		}
 	}
-	if first.Get("id").Type != gjson.String || first.Get("type").Type != gjson.String || !first.Get("parentId").Exists() {
+	if field(first, "id").Type != gjson.String || field(first, "type").Type != gjson.String || !field(first, "parentId").Exists() {
 		return false
 	}
 	id, at := fromName(path)
 	if at == "" {
-		at = first.Get("timestamp").String()
+		at = field(first, "timestamp").String()
 	}
 	head, err := message.Marshal(struct {
 		Type      string `json:"type"`

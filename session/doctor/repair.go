@@ -8,13 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/export"
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // Change is one thing that a repaired copy has otherwise than the file.
@@ -202,7 +203,7 @@ func (r *repair) header(f *os.File, plan *export.Plan, size int64) (int64, error
 		at += int64(i) + int64(len(h.Raw))
 	}
 	if err == nil && h.Version < session.Version {
-		head, err = sjson.SetBytes(head, "version", session.Version)
+		head, err = structure.Set(head, "version", strconv.AppendInt(nil, session.Version, 10))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: write the header anew: %w", r.path, err)
@@ -216,13 +217,13 @@ const headerRegion = 64 << 20
 
 // titled gives a header the title of a record in front of it.
 func titled(head, front []byte) ([]byte, error) {
-	if gjson.GetBytes(head, "title").Exists() {
+	if field(head, "title").Exists() {
 		return head, nil
 	}
 	for _, line := range bytes.Split(front, []byte("\n")) {
-		v := gjson.ParseBytes(line)
-		if title := v.Get("title"); gjson.ValidBytes(line) && v.Get("type").String() == "title" && title.Type == gjson.String && title.Str != "" {
-			return sjson.SetBytes(head, "title", title.Str)
+		line = bytes.TrimSpace(line)
+		if title := field(line, "title"); structure.Valid(line) && field(line, "type").String() == "title" && title.Type == gjson.String && title.Str != "" {
+			return structure.SetText(head, "title", title.Str)
 		}
 	}
 	return head, nil
@@ -288,8 +289,11 @@ func (r *repair) entry(plan *export.Plan, i int) error {
 	if len(lines) > 1 {
 		r.note(e, "the edit is repeated for each entry that had the id of its target")
 	}
-	if body := gjson.GetBytes(lines[0], "message"); e.Type == session.TypeMessage && body.IsObject() && nullContent(e, body) {
-		if lines[0], err = sjson.SetRawBytes(lines[0], "message.content", []byte("[]")); err != nil {
+	if body := structure.Get(lines[0], "message"); e.Type == session.TypeMessage && nullContent(e, body) {
+		if body, err = structure.Set(body, "content", []byte("[]")); err == nil {
+			lines[0], err = structure.Set(lines[0], "message", body)
+		}
+		if err != nil {
 			return err
 		}
 		r.note(e, "the missing content of the message became an empty list")
@@ -306,14 +310,14 @@ func (r *repair) entry(plan *export.Plan, i int) error {
 // tell says in which fields an entry changed.
 func (r *repair) tell(e session.Entry, before, after []byte) {
 	for _, key := range []string{"id", "parentId", "firstKeptEntryId"} {
-		was, is := gjson.GetBytes(before, key), gjson.GetBytes(after, key)
+		was, is := field(before, key), field(after, key)
 		if was.Raw == is.Raw {
 			continue
 		}
 		switch {
 		case key == "id":
 			r.note(e, "the id occurs again; this entry got the id %s", is.Str)
-		case key == "firstKeptEntryId" && is.Str == gjson.GetBytes(after, "id").Str:
+		case key == "firstKeptEntryId" && is.Str == field(after, "id").Str:
 			r.note(e, "the compaction keeps %s, which is not on its branch; it says now that it keeps nothing", was.Str)
 		case key == "firstKeptEntryId":
 			r.note(e, "the compaction keeps %s, which is %s now", was.Str, is.Str)

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // Redaction says what happens to secrets.
@@ -176,9 +177,9 @@ func JSONL(w io.Writer, s *session.Session, o Options) (Report, error) {
 		return x.report, err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	head, err := sjson.SetBytes([]byte(h.Raw), "timestamp", x.now().UTC().Format(session.TimeLayout))
+	head, err := structure.SetText(h.Raw, "timestamp", x.now().UTC().Format(session.TimeLayout))
 	if err == nil && h.Version < session.Version {
-		head, err = sjson.SetBytes(head, "version", session.Version)
+		head, err = structure.Set(head, "version", strconv.AppendInt(nil, session.Version, 10))
 	}
 	if err != nil {
 		return x.report, fmt.Errorf("%s: write the header anew: %w", s.Path(), err)

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/piweb-go/piweb/message"
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/session"
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // Plan says how entries of a session stand in a new file: under which id, and on
@@ -197,25 +195,20 @@ func setIDs(raw []byte, e session.Entry, id, parent session.ID) ([]byte, error) 
 		return raw, nil
 	}
 	if parent == "" {
-		return sjson.SetRawBytes(raw, "parentId", []byte("null"))
+		return structure.Set(raw, "parentId", []byte("null"))
 	}
 	return setString(raw, "parentId", parent)
 }
 
 func setString(raw []byte, key string, id session.ID) ([]byte, error) {
-	value, err := message.Marshal(string(id))
-	if err != nil {
-		return nil, err
-	}
-	return sjson.SetRawBytes(raw, key, value)
+	return structure.SetText(raw, key, string(id))
 }
 
 // kept keeps what a compaction keeps: the first entry of the path with the id, or
 // nothing, which is written as the compaction's own id.
 func (p *Plan) kept(i int, raw []byte) ([]byte, error) {
-	field := gjson.GetBytes(raw, "firstKeptEntryId")
-	first := session.ID(field.String())
-	if field.Type != gjson.String || first == "" {
+	first := session.ID(structure.Text(structure.Get(raw, "firstKeptEntryId")))
+	if first == "" {
 		return raw, nil
 	}
 	found := -1
@@ -245,7 +238,7 @@ func (p *Plan) repeatEdits() error {
 		if err != nil {
 			return err
 		}
-		target := session.ID(gjson.GetBytes(raw, "targetId").String())
+		target := session.ID(structure.Text(structure.Get(raw, "targetId")))
 		for _, twin := range p.twins[target] {
 			if p.id[twin] == target || n == maxCopies {
 				continue
