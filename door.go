@@ -26,6 +26,7 @@ const (
 	askMove    = "move"
 	askDelete  = "delete"
 	askFork    = "fork"
+	askImport  = "import"
 	askLeaf    = "leaf"
 	askLabel   = "label"
 	askRelease = "release"
@@ -63,8 +64,9 @@ type (
 		Path  string
 		Notes []string
 	}
-	leafBody  struct{ Target session.ID }
-	labelBody struct {
+	leafBody   struct{ Target session.ID }
+	importBody struct{ Dir, CWD string }
+	labelBody  struct {
 		Target session.ID
 		Label  string
 	}
@@ -178,6 +180,8 @@ func (r *Runtime) asked(ctx context.Context, q question, s *Session, c *owner.Co
 		return body(q, func(b leafBody) (any, error) { return r.MoveLeaf(ctx, q.Path, b.Target) })
 	case askLabel:
 		return body(q, func(b labelBody) (any, error) { return nil, r.SetLabel(ctx, q.Path, b.Target, b.Label) })
+	case askImport:
+		return body(q, func(b importBody) (any, error) { return r.importFrom(q.Path, b) })
 	case askFork:
 		return body(q, func(b forkBody) (any, error) { return r.askedFork(ctx, q.Path, b) })
 	case askRelease:

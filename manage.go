@@ -272,25 +272,44 @@ func (r *Runtime) gone(path string) error {
 // Import copies a session file into the folder of its working folder's sessions,
 // or of cwd's where its own is not there, and returns the path of the copy. A name
 // that is taken gets a number. folder, if it is not "", becomes the copy's working
-// folder.
-func (r *Runtime) Import(_ context.Context, cwd, file, folder string) (string, error) {
+// folder. The file may be a session that is in use: what lies beside it is copied,
+// too, so the program that holds it does that, and not while a prompt runs.
+func (r *Runtime) Import(ctx context.Context, cwd, file, folder string) (to string, err error) {
 	h, err := session.ReadHeader(file)
 	if err != nil {
 		return "", err
 	}
-	o := session.ImportOptions{Companions: r.companions}
+	var b importBody
 	if folder != "" {
-		if o.CWD, o.Dir, err = r.newFolder(folder); err != nil {
+		if b.CWD, b.Dir, err = r.newFolder(folder); err != nil {
 			return "", err
 		}
-		return session.Import(file, o, r.session)
+	} else {
+		at := wrapper.WorkingFolder(h.CWD, cwd)
+		if at.Err != nil {
+			return "", at.Err
+		}
+		b.Dir = r.filesOf(at.Path)
 	}
-	at := wrapper.WorkingFolder(h.CWD, cwd)
-	if at.Err != nil {
-		return "", at.Err
+	if b.Dir, err = filepath.Abs(b.Dir); err != nil { // another program stands in another folder
+		return "", err
 	}
-	o.Dir = r.filesOf(at.Path)
-	return session.Import(file, o, r.session)
+	if file, err = filepath.Abs(file); err != nil {
+		return "", err
+	}
+	if s, live := r.registry.Live(file); !live || !s.Log().Held() {
+		if done, err := r.handed(ctx, file, askImport, b, &to); done {
+			return to, err
+		}
+	}
+	return r.importFrom(file, b)
+}
+
+func (r *Runtime) importFrom(file string, b importBody) (string, error) {
+	if err := r.quiet(file, "an import"); err != nil {
+		return "", err
+	}
+	return session.Import(file, session.ImportOptions{Dir: b.Dir, CWD: b.CWD, Companions: r.companions}, r.session)
 }
 
 // exists is asked before a live session is closed for nothing.

@@ -101,7 +101,8 @@ type Config struct {
 	// Completion are providers of completion besides our own; see
 	// [Runtime.Completion].
 	Completion []completion.Provider
-	// Session injects clock, randomness and file system.
+	// Session injects clock, randomness and file system. Its Progress is told of lists
+	// of sessions, too.
 	Session session.Options
 }
 
@@ -208,7 +209,7 @@ func (r *Runtime) Catalogue(cwd string) *catalog.Catalogue {
 	defer r.mu.Unlock()
 	c, ok := r.catalogues[root]
 	if !ok {
-		c = catalog.Open(root, filepath.Join(r.host.agentDir, "piweb"), catalog.Options{})
+		c = catalog.Open(root, filepath.Join(r.host.agentDir, "piweb"), catalog.Options{Progress: r.session.Progress})
 		r.catalogues[root] = c
 	}
 	return c

@@ -1,7 +1,6 @@
 package attachment
 
 import (
-
 	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"

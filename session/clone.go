@@ -37,7 +37,7 @@ func ForkAll(src *Session, o ForkOptions) (Forked, error) {
 		fill = func(w io.Writer) error { _, err := m.out.WriteTo(w); return err }
 		closed = true
 	}
-	return writeFork(fork, from, src.info.Mode().Perm(), o.Companions, "", len(src.entries)+len(carried), func(w io.Writer) error {
+	return writeFork(fork, from, src.info.Mode().Perm(), o.Companions, "", len(src.entries)+len(carried), src.end, func(w io.Writer) error {
 		if err := fill(w); err != nil {
 			return err
 		}

@@ -113,7 +113,11 @@ func (d *Draft) Carry(payloads ...Payload) error {
 func (d *Draft) Write() (Forked, error) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
-	return writeFork(d.s, d.from, d.perm, d.o.Companions, d.text, len(d.s.entries), func(w io.Writer) error {
+	size := int64(len(d.s.header.Raw)) + 1
+	for _, e := range d.s.entries {
+		size += e.Len + 1
+	}
+	return writeFork(d.s, d.from, d.perm, d.o.Companions, d.text, len(d.s.entries), size, func(w io.Writer) error {
 		if err := putLine(w, d.s.header.Raw); err != nil {
 			return err
 		}
@@ -128,7 +132,7 @@ func (d *Draft) Write() (Forked, error) {
 
 // writeFork copies what the companions have, then makes the file: a fork without
 // its companions' part would use their ids again.
-func writeFork(s *Session, from Place, perm os.FileMode, companions []Companion, text string, entries int, fill func(io.Writer) error) (Forked, error) {
+func writeFork(s *Session, from Place, perm os.FileMode, companions []Companion, text string, entries int, size int64, fill func(io.Writer) error) (Forked, error) {
 	fs, to := s.opts.fs(), Place{s.path, s.header.ID}
 	var done steps
 	dirs, err := makeFolder(fs, filepath.Dir(s.path), &done)
@@ -136,7 +140,7 @@ func writeFork(s *Session, from Place, perm os.FileMode, companions []Companion,
 		err = done.each(companions, func(c Companion) (Undo, error) { return c.Copy(from, to) })
 	}
 	if err == nil {
-		err = newFile(fs, s.path, dirs, perm, &done, fill)
+		err = newFile(fs, s.path, dirs, perm, &done, s.opts.counted("writing the fork", size, fill))
 	}
 	if err != nil {
 		return Forked{}, done.rollBack(fmt.Errorf("%s: fork: %w; no fork was made", from.Path, err))

@@ -76,7 +76,8 @@ func (s *Session) importTo(dir, stem string, head []byte, companions []Companion
 			err = done.each(companions, func(c Companion) (Undo, error) { return c.Copy(from, to) })
 		}
 		if err == nil {
-			err = newFile(s.opts.fs(), to.Path, dirs, s.info.Mode().Perm(), &done, func(w io.Writer) error { return s.copyWith(w, head) })
+			err = newFile(s.opts.fs(), to.Path, dirs, s.info.Mode().Perm(), &done,
+				s.opts.counted("copying the session", s.end, func(w io.Writer) error { return s.copyWith(w, head) }))
 		}
 		if err == nil {
 			return to.Path, nil

@@ -164,7 +164,10 @@ func (m *migration) build() error {
 		}
 	}
 	headDone := false
+	told := m.s.opts.progress("bringing the session to version 3", m.s.end)
+	defer told.end()
 	err = lines(section{m.s, m.s.end}, 0, 1, func(l line) error {
+		told.at(l.offset)
 		if l.cut {
 			return fmt.Errorf("line %d is longer than %d MB; it cannot be carried over", l.num, maxLine>>20)
 		}

@@ -118,7 +118,7 @@ func (t *taken) moveTo(target string, o MoveOptions) error {
 		if err != nil {
 			return err
 		}
-		fill = func(w io.Writer) error { return t.s.copyWith(w, head) }
+		fill = t.s.opts.counted("moving the session", t.s.end, func(w io.Writer) error { return t.s.copyWith(w, head) })
 	}
 	var done steps
 	dirs, err := makeFolder(fs, filepath.Dir(target), &done)

@@ -177,8 +177,11 @@ func (s *Session) scanFrom(start, end int64) error {
 	var format *FormatError
 	s.scanning = end
 	defer func() { s.scanning = 0 }()
+	told := s.opts.progress("reading the session", end-start)
+	defer told.end()
 	err := lines(section{s, end}, start, s.nextLine, func(l line) error {
 		s.nextLine = l.num + 1
+		told.at(l.offset - start)
 		if l.num == 1 && bytes.HasPrefix(l.data, []byte("\xEF\xBB\xBF")) {
 			format = &FormatError{s.path, 1, "it begins with a byte order mark, which pi refuses", "remove the first three bytes, for example with `tail -c +4`"}
 			return format

@@ -33,6 +33,10 @@ type Options struct {
 	IndexDir string
 	// Lease tells other processes who holds a session for writing.
 	Lease Lease
+	// Progress is told how far the work on a large file has come: opening it without
+	// an index, forking, importing, moving and migrating it. It is called by the
+	// goroutine that works, every few megabytes, and must not call back.
+	Progress func(Progress)
 	// Strict validates every line at the open, the bodies of messages too, which
 	// otherwise are validated when they are read. A line that is no JSON is then no
 	// entry, as for pi. No index is used. For tools that judge files.

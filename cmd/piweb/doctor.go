@@ -94,21 +94,18 @@ type summary struct {
 }
 
 func (a *app) doctor(ctx context.Context, files []string, repair bool) error {
-	const many = 50
 	sum := summary{Kinds: map[string]int{}}
 	all := []checked{}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if sum.Files > 0 && sum.Files%many == 0 {
-			a.notef("checked %d of %d files\n", sum.Files, len(files))
-		}
 		c := checked{Report: doctor.Check(file)}
 		if repair {
 			c.repair()
 		}
 		sum.count(c)
+		a.told.tell(session.Progress{Work: "checking", Done: int64(sum.Files), Total: int64(len(files)), Unit: "files"})
 		if a.json {
 			all = append(all, c)
 			continue

@@ -89,14 +89,16 @@ func (a *app) export(rt *piweb.Runtime, ref string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := session.Open(path, session.Options{Strict: true})
+	s, err := session.Open(path, session.Options{Strict: true, Progress: a.told.teller()})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	var report export.Report
 	write := func(w io.Writer) (err error) {
-		report, err = exporters[f.format](w, s, f.options())
+		o := f.options()
+		o.Progress = a.told.teller()
+		report, err = exporters[f.format](w, s, o)
 		return err
 	}
 	if f.out == "" {

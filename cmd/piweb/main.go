@@ -41,6 +41,8 @@ type app struct {
 	externalize string
 	confine     bool
 	json        bool
+	progress    bool
+	told        *progress
 }
 
 // run executes one command line and returns its exit code.
@@ -85,7 +87,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.externalize, "externalize", "", "move large pictures out of session files: auto, on or off (default: what piweb.json says)")
 	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "one flat folder of session files (default: the sessions of the agent directory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
-	root.AddCommand(a.serveCommand(), a.runCommand(), a.sessionsCommand(), a.toolsCommand(), a.agentsCommand(), a.modelsCommand(), a.explainCommand(), a.doctorCommand(), a.gcCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.runCommand(), a.withProgress(a.sessionsCommand()), a.toolsCommand(), a.agentsCommand(), a.modelsCommand(), a.explainCommand(), a.withProgress(a.doctorCommand()), a.gcCommand(), a.versionCommand())
 	root.AddCommand(a.resourcesCommand(), a.trustCommand(), a.settingsCommand(), a.mcpCommand(), a.usersCommand())
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + helpExitCodes)
 	return root
@@ -96,7 +98,11 @@ func (a *app) runtime() (*piweb.Runtime, error) {
 	if a.externalize != "" && !config.Externalize(a.externalize).Valid() {
 		return nil, usage("--externalize is auto, on or off, and not %q", a.externalize)
 	}
-	return piweb.New(a.config())
+	cfg := a.config()
+	if a.told != nil {
+		cfg.Session.Progress = a.told.tell
+	}
+	return piweb.New(cfg)
 }
 
 func (a *app) config() piweb.Config {
@@ -118,6 +124,10 @@ func providers() model.Registry {
 // withRuntime runs a command that needs the library.
 func (a *app) withRuntime(f func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		if a.told = a.newProgress(); a.told != nil {
+			a.out.before = a.told.hide
+			defer a.told.hide()
+		}
 		rt, err := a.runtime()
 		if err != nil {
 			return err
@@ -165,4 +175,7 @@ func cwd() string {
 }
 
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, clean(args)...) }
-func (a *app) notef(format string, args ...any)  { fmt.Fprintf(a.err, format, clean(args)...) }
+func (a *app) notef(format string, args ...any) {
+	a.told.hide()
+	fmt.Fprintf(a.err, format, clean(args)...)
+}

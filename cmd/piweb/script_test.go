@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "snap": snap, "same": same, "waitfor": waitFor, "copycase": copyCase, "jsonhas": jsonHas, "session": findSession, "sed": replace, "serve": serve,
-			"hold": hold, "letgo": letGo,
+			"hold": hold, "letgo": letGo, "large": large,
 		},
 	})
 }

@@ -71,7 +71,7 @@ func words(args []string) (all []string) {
 // search prints hits as they come. Ctrl-C needs no care: it ends the program, and
 // nothing that it leaves half written is ever trusted.
 func (a *app) search(cmd *cobra.Command, rt *piweb.Runtime, q catalog.Query) error {
-	c := catalog.Open(rt.SessionRoot(cwd()).Dir, filepath.Join(rt.AgentDir(), cacheFolder), catalog.Options{})
+	c := catalog.Open(rt.SessionRoot(cwd()).Dir, filepath.Join(rt.AgentDir(), cacheFolder), catalog.Options{Progress: a.told.teller()})
 	bold := a.marks()
 	n, last := 0, ""
 	for hit, err := range c.Search(cmd.Context(), q) {

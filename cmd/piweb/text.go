@@ -74,13 +74,17 @@ func indent(s string) string {
 
 // watched is an output that remembers that it failed.
 type watched struct {
-	w   io.Writer
-	err error
+	w      io.Writer
+	err    error
+	before func() // called before something is written, if not nil
 }
 
 func (w *watched) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
+	}
+	if w.before != nil {
+		w.before()
 	}
 	n, err := w.w.Write(p)
 	w.err = err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/internal/durable"
+	"github.com/piweb-go/piweb/session"
 )
 
 // Options inject what tests and programs need to control. The zero value is right
@@ -23,6 +24,9 @@ type Options struct {
 	FS      durable.FS       // of the cache; nil for the machine's
 	Now     func() time.Time // nil for time.Now
 	Workers int              // files that are read at once; 0 for two per processor
+	// Progress is told how many files of many have been read or searched, by one
+	// goroutine at a time; it must not call back. nil to be told nothing.
+	Progress func(session.Progress)
 	// Problem is told what is wrong with the cache. Nothing depends on it: without
 	// a cache the files are read. nil to be told nothing.
 	Problem func(error)
@@ -350,8 +354,10 @@ func (c *Catalogue) forget(files []string) {
 
 // lookAt looks at files, several at a time, until ctx ends.
 func (c *Catalogue) lookAt(ctx context.Context, files []string) error {
+	told := c.progress("reading the sessions", len(files))
 	err := each(ctx, c.opts.Workers, len(files), func(i int) {
 		_, _ = c.look(files[i]) // a failure is a record, too
+		told.done(1)
 	})
 	if err != nil {
 		c.watched.untrust()

@@ -67,6 +67,7 @@ func (c *Catalogue) Search(ctx context.Context, q Query) iter.Seq2[Hit, error] {
 		defer wait()
 		defer cancel()
 		left := q.Limit
+		told := c.progress("searching", len(files))
 		for i := range results {
 			var r found
 			select {
@@ -78,6 +79,7 @@ func (c *Catalogue) Search(ctx context.Context, q Query) iter.Seq2[Hit, error] {
 				yield(Hit{}, err)
 				return
 			}
+			told.done(1)
 			if r.err != nil {
 				if !missing(r.err) && !yield(Hit{}, &FileError{files[i].path, r.err}) {
 					return

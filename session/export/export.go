@@ -35,6 +35,9 @@ type Options struct {
 	Redactor Redactor
 	Force    bool             // HTML: write although there are doubts
 	Now      func() time.Time // nil for time.Now
+	// Progress is told how many entries were written, by the goroutine that exports;
+	// nil to be told nothing.
+	Progress func(session.Progress)
 }
 
 // Report says what an export did.
@@ -195,6 +198,7 @@ func JSONL(w io.Writer, s *session.Session, o Options) (Report, error) {
 		}
 		x.entry = plan.Entry(i)
 		x.report.Entries++
+		x.tell(i+1, plan.Len())
 		for _, line := range lines {
 			if err := x.line(out, line); err != nil {
 				return x.report, err
@@ -203,6 +207,13 @@ func JSONL(w io.Writer, s *session.Session, o Options) (Report, error) {
 	}
 	x.report.Redacted = x.redact
 	return x.report, out.Flush()
+}
+
+// tell says how far the export is.
+func (x *exporter) tell(done, total int) {
+	if x.o.Progress != nil {
+		x.o.Progress(session.Progress{Work: "exporting", Done: int64(done), Total: int64(total), Unit: "entries"})
+	}
 }
 
 func (x *exporter) plan() (*Plan, error) {

@@ -333,11 +333,12 @@ func (x *exporter) each(show func(*view) error) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range b.Entries {
+	for i, e := range b.Entries {
 		v, err := x.view(e)
 		if err != nil {
 			return err
 		}
+		x.tell(i+1, len(b.Entries))
 		if v == nil {
 			continue
 		}
