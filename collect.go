@@ -50,6 +50,9 @@ func (r *Runtime) Collect(ctx context.Context, cwd string, o CollectOptions) (Co
 		c.Roots = append(c.Roots, f)
 		c.Stores = append(c.Stores, gc.Outputs{Path: f.Path}, gc.Leftovers{Path: f.Path})
 	}
+	for _, own := range []string{"piweb", "piweb-data"} {
+		c.Stores = append(c.Stores, gc.Leftovers{Path: filepath.Join(r.host.agentDir, own)})
+	}
 	// What programs of ours keep for good may name things as well.
 	c.Roots = append(c.Roots, gc.Folder{Path: filepath.Join(r.host.agentDir, "piweb-data"), Optional: true})
 	c.Roots = append(c.Roots, r.memoryRoot())

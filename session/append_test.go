@@ -25,6 +25,7 @@ type faulty struct {
 	err     error // the error of a write over the limit
 	syncErr error
 	onFail  func(path string) // runs before a failing write returns
+	noSync  bool              // syncs cost nothing, for tests that are not about them
 }
 
 type faultyFile struct {
@@ -60,7 +61,17 @@ func (f *faultyFile) Sync() error {
 	if f.fs.syncErr != nil {
 		return f.fs.syncErr
 	}
+	if f.fs.noSync {
+		return nil
+	}
 	return f.File.Sync()
+}
+
+func (f *faulty) SyncDir(dir string) error {
+	if f.noSync {
+		return nil
+	}
+	return f.OS.SyncDir(dir)
 }
 
 // start makes a session with two messages in a fresh folder.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -145,6 +146,7 @@ func writeFork(s *Session, from Place, perm os.FileMode, companions []Companion,
 	if err != nil {
 		return Forked{}, done.rollBack(fmt.Errorf("%s: fork: %w; no fork was made", from.Path, err))
 	}
+	durable.Sweep(fs, filepath.Dir(s.path), s.opts.now())
 	return Forked{Path: s.path, ID: s.header.ID, CWD: s.header.CWD, Text: text, Entries: entries}, nil
 }
 

@@ -80,6 +80,7 @@ func (s *Session) importTo(dir, stem string, head []byte, companions []Companion
 				s.opts.counted("copying the session", s.end, func(w io.Writer) error { return s.copyWith(w, head) }))
 		}
 		if err == nil {
+			durable.Sweep(s.opts.fs(), dir, s.opts.now())
 			return to.Path, nil
 		}
 		if err = done.rollBack(err); !errors.Is(err, ErrTaken) { // somebody was faster

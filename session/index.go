@@ -98,6 +98,7 @@ func (s *Session) saveIndex() {
 	}
 	if s.opts.fs().MkdirAll(s.opts.IndexDir, 0o700) == nil && durable.Save(s.opts.fs(), path, data, 0o600) == nil {
 		s.indexEnd = s.end
+		durable.Sweep(s.opts.fs(), s.opts.IndexDir, s.opts.now())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/piweb-go/piweb/internal/durable"
@@ -131,6 +132,7 @@ func (s *Session) writeMigration() error {
 	s.entries, s.header.Version, s.header.Raw = m.moved, Version, m.head
 	s.migrate, s.openTail, s.end, s.nextLine = false, false, int64(m.out.Len()), m.line+1
 	s.remember()
+	durable.Sweep(fs, filepath.Dir(s.path), s.opts.now())
 	return s.relock()
 }
 

@@ -142,6 +142,9 @@ func (t *taken) moveTo(target string, o MoveOptions) error {
 	// The session is at its new place, and durable there. If this fails, a power
 	// cut may bring the old name back, and nothing more.
 	_ = fs.SyncDir(filepath.Dir(t.Path))
+	for _, dir := range []string{filepath.Dir(t.Path), filepath.Dir(target)} {
+		durable.Sweep(fs, dir, t.s.opts.now())
+	}
 	return nil
 }
 
@@ -166,5 +169,6 @@ func (t *taken) rewrite(cwd string) error {
 		}
 		return fmt.Errorf("%s: move: %w; the session is as it was", t.Path, err)
 	}
+	durable.Sweep(fs, filepath.Dir(t.Path), t.s.opts.now())
 	return nil
 }

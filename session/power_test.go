@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/piweb-go/piweb/internal/durable"
 )
@@ -161,9 +162,7 @@ func sessionsIn(t *testing.T, root string) map[string]string {
 func powered(path, other string) map[string]func(o Options) error {
 	all := map[string]func(o Options) error{}
 	for name, do := range operations(path, other) {
-		if name != "purge" {
-			all[name] = func(o Options) error { return do(nil, o) }
-		}
+		all[name] = func(o Options) error { return do(nil, o) }
 	}
 	commit := func(p ...Payload) func(o Options) error {
 		return func(o Options) error {
@@ -203,7 +202,12 @@ func powerHome(t *testing.T, name string) (root, path, other string) {
 	t.Helper()
 	root, path, other = home(t)
 	switch name {
-	case "restore":
+	case "restore", "purge":
+		if name == "purge" { // another session, which is none of its business
+			if err := os.WriteFile(filepath.Join(other, "2026_s.jsonl"), read(t, path), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := Trash(path, nil, Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +221,7 @@ func powerHome(t *testing.T, name string) (root, path, other string) {
 }
 
 // TestPowerCut: what an operation said is done is done after a power cut in the
-// same moment, to the byte. Wherever the power fails before, every session that is
+// same moment, to the byte, and what it took away stays away. Wherever the power fails before, every session that is
 // left is whole, the source is one of them, and the next append to it is whole too.
 func TestPowerCut(t *testing.T) {
 	_, path, other := home(t)
@@ -232,10 +236,15 @@ func TestPowerCut(t *testing.T) {
 					if err != nil || at < 3 {
 						t.Fatalf("without a fault: %v, after %d calls", err, at)
 					}
-					left := sessionsIn(t, d.cut(t))
-					for file, text := range sessionsIn(t, root) {
+					left, is := sessionsIn(t, d.cut(t)), sessionsIn(t, root)
+					for file, text := range is {
 						if left[file] != text {
 							t.Errorf("%s: it said that it is done, and left is\n%q\nof\n%q", file, left[file], text)
+						}
+					}
+					for file := range left {
+						if _, ok := is[file]; !ok {
+							t.Errorf("%s: it said that it is done, and the file is there again", file)
 						}
 					}
 					return
@@ -342,21 +351,28 @@ func TestTornByPowerCut(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a disk that is full, or a file that may not grow, somewhere in what
+// TestFullDisk: a disk that is full, or a file that may not grow, at every byte of what
 // an operation writes: it either took place or left everything as it was, and works
 // when there is room.
 func TestFullDisk(t *testing.T) {
 	_, path, other := home(t)
 	for name := range powered(path, other) {
-		if name == "trash" || name == "restore" {
+		if name == "trash" || name == "restore" || name == "purge" {
 			continue // they write nothing
 		}
 		t.Run(name, func(t *testing.T) {
-			for room := 0; ; room += 13 {
+			var before map[string]string // the same each time
+			step := 1
+			if testing.Short() {
+				step = 13
+			}
+			for room := 0; ; room += step {
 				cause := []error{syscall.ENOSPC, syscall.EFBIG}[room%2]
 				root, path, other := powerHome(t, name)
-				before := tree(t, root)
-				fs := &faulty{allow: room, err: cause}
+				if before == nil {
+					before = tree(t, root)
+				}
+				fs := &faulty{allow: room, err: cause, noSync: true}
 				err := powered(path, other)[name](Options{FS: fs})
 				if fs.allow >= 0 {
 					if err != nil || room == 0 {
@@ -378,7 +394,7 @@ func TestFullDisk(t *testing.T) {
 						t.Fatalf("%d bytes of room: %s is left behind", room, file)
 					}
 				}
-				if err := powered(path, other)[name](Options{}); err != nil {
+				if err := powered(path, other)[name](Options{FS: &faulty{allow: -1, noSync: true}}); err != nil {
 					t.Fatalf("%d bytes of room, then enough: %v", room, err)
 				}
 			}
@@ -425,6 +441,28 @@ func TestBrokenIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for room := 0; ; room++ { // a full disk, at every byte
+		if err := os.RemoveAll(o.IndexDir); err != nil {
+			t.Fatal(err)
+		}
+		fs := &faulty{allow: room, err: syscall.ENOSPC, noSync: true}
+		full := o
+		full.FS = fs
+		check(fmt.Sprintf("%d bytes of room", room), full) // the close tries again
+		check(fmt.Sprintf("%d bytes of room, and again", room), o)
+		left := tree(t, dir)
+		if fs.allow >= 0 {
+			if room < 100 {
+				t.Fatalf("%d bytes of room: no index was written", room)
+			}
+			break
+		}
+		for file := range left {
+			if durable.IsTemp(filepath.Base(file)) {
+				t.Fatalf("%d bytes of room: %s is left behind", room, file)
+			}
+		}
+	}
 	check("made", o)
 	files, err := filepath.Glob(filepath.Join(o.IndexDir, "*.idx"))
 	if err != nil || len(files) != 1 {
@@ -436,5 +474,37 @@ func TestBrokenIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(fmt.Sprintf("cut to %d bytes", n), o)
+	}
+}
+
+// TestLeftoversAreSwept: what a killed operation left in a folder of sessions goes with
+// the next one that writes a whole file there, once it is old; a young one may be
+// another process at work.
+func TestLeftoversAreSwept(t *testing.T) {
+	for name := range powered("", "") {
+		if slices.Contains([]string{"trash", "restore", "purge", "commit", "move the leaf", "create"}, name) {
+			continue // they write no whole file into a folder of sessions
+		}
+		root, path, other := powerHome(t, name)
+		dirs := map[string]string{"fork": filepath.Dir(path), "migrate": filepath.Dir(path), "move within the folder": filepath.Dir(path), "fork into a new folder": filepath.Join(other, "new", "deep")}
+		dir, ok := dirs[name]
+		if !ok {
+			dir = other
+		}
+		young, old := filepath.Join(dir, ".piweb-0123456789abcdef.tmp"), filepath.Join(dir, ".piweb-fedcba9876543210.tmp")
+		long := time.Now().Add(-2 * durable.LeftoverAge)
+		err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(young, nil, 0o600), os.WriteFile(old, nil, 0o600), os.Chtimes(old, long, long))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := powered(path, other)[name](Options{}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(old); err == nil {
+			t.Errorf("%s: the old file is there: %v", name, slices.Sorted(maps.Keys(tree(t, root))))
+		}
+		if _, err := os.Stat(young); err != nil {
+			t.Errorf("%s: the young file is gone: %v", name, err)
+		}
 	}
 }

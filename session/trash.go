@@ -204,6 +204,8 @@ func Restore(t Trashed, companions []Companion, opts Options) error {
 	if err != nil {
 		return done.rollBack(fmt.Errorf("%s: restore: %w; it is still in the trash", t.Origin, err))
 	}
+	// If this fails, a power cut may leave the session in the trash, too.
+	_ = fs.SyncDir(filepath.Dir(t.Path))
 	emptied(fs, filepath.Dir(t.Path))
 	return nil
 }
@@ -229,8 +231,8 @@ func comeBack(fs durable.FS, t Trashed, done *steps) error {
 	return fs.Remove(t.Path)
 }
 
-// Purge takes a deleted session away for good, with what its companions keep. If
-// a companion fails, the session is in the trash as before.
+// Purge takes a deleted session away for good, with what its companions keep; no power
+// cut brings it back. If a companion fails, the session is in the trash as before.
 func Purge(t Trashed, companions []Companion, opts Options) error {
 	fs := opts.fs()
 	if err := regular(fs, t.Path); err != nil {
@@ -244,7 +246,11 @@ func Purge(t Trashed, companions []Companion, opts Options) error {
 	if err != nil {
 		return done.rollBack(fmt.Errorf("%s: remove for good: %w; it is still in the trash", t.Path, err))
 	}
-	emptied(fs, filepath.Dir(t.Path))
+	dir := filepath.Dir(t.Path)
+	if err := fs.SyncDir(dir); err != nil {
+		return fmt.Errorf("%s: it is removed, but a power cut may bring it back: %w", t.Path, err)
+	}
+	emptied(fs, dir)
 	return nil
 }
 

@@ -177,7 +177,7 @@ func temp(fs FS, path string, perm os.FileMode, sync bool, fill func(io.Writer) 
 const tempPrefix, tempSuffix = ".piweb-", ".tmp"
 
 // IsTemp tells whether a file of that name was made by Temp and has not got its
-// own name. One that is old was left by a process that died.
+// own name. One that is old was left by a process that died; see Sweep.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }

@@ -4,6 +4,7 @@ package killed
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -35,6 +37,7 @@ type killable struct {
 	home    string
 	project string
 	file    string
+	in      string // part of the paths that count; "" for those of sessions
 }
 
 func newKillable(t *testing.T, bin string, old bool) *killable {
@@ -61,7 +64,7 @@ func (k *killable) run(point string, args ...string) (died bool, call string, er
 	log := filepath.Join(k.home, "failpoint")
 	cmd := exec.Command(k.bin, args...)
 	cmd.Dir = k.project
-	cmd.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH"), "PIWEB_FAILPOINT=" + point, "PIWEB_FAILPOINT_IN=/sessions/", "PIWEB_FAILPOINT_LOG=" + log}
+	cmd.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH"), "PIWEB_FAILPOINT=" + point, "PIWEB_FAILPOINT_IN=" + cmp.Or(k.in, "/sessions/"), "PIWEB_FAILPOINT_LOG=" + log}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
@@ -119,15 +122,42 @@ func (k *killable) check(when string) {
 	}
 }
 
-func TestKilledAtFailpoints(t *testing.T) {
+// buildWithFailpoints is once for all tests.
+var buildWithFailpoints = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "piweb-killed-")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "piweb")
+	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", bin, "..").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build with failpoints: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if bin, err := buildWithFailpoints(); err == nil && bin != "" {
+		_ = os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+// binary is the program with failpoints.
+func binary(t *testing.T) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and starts the program many times")
 	}
-	bin := filepath.Join(t.TempDir(), "piweb")
-	build := exec.Command("go", "build", "-tags", "failpoint", "-o", bin, "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build with failpoints: %v\n%s", err, out)
+	bin, err := buildWithFailpoints()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return bin
+}
+
+func TestKilledAtFailpoints(t *testing.T) {
+	bin := binary(t)
 	const id = "killed"
 	for name, c := range map[string]struct {
 		before [][]string
@@ -175,6 +205,83 @@ func TestKilledAtFailpoints(t *testing.T) {
 					}
 					if _, _, err := k.run("", "sessions", "rename", k.newest(), "after"); err != nil {
 						t.Fatalf("%s: gone on: %v", when, err)
+					}
+					k.check(when + ", gone on with")
+				}
+			}
+			if kills < 2 {
+				t.Errorf("only %d kills", kills)
+			}
+			t.Logf("%d kills", kills)
+		})
+	}
+}
+
+// TestKilledInIndexWrites: the index of a large file, and the list of all sessions,
+// are derived. Whatever a kill leaves of them, the session opens as without, from the
+// next run on as well, which writes them anew.
+func TestKilledInIndexWrites(t *testing.T) {
+	t.Parallel()
+	bin := binary(t)
+	large := func() *killable {
+		k := newKillable(t, bin, false)
+		f, err := os.OpenFile(k.file, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		parent, text := "a1", strings.Repeat("a long output ", 6000)
+		for i := range 16 {
+			id := fmt.Sprintf("0000%04x", i)
+			if _, err := fmt.Fprintf(f, `{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":%q,"timestamp":1}}`+"\n", id, parent, text); err != nil {
+				t.Fatal(err)
+			}
+			parent = id
+		}
+		return k
+	}
+	indexes := func(k *killable) (all []string) {
+		all, err := filepath.Glob(filepath.Join(k.home, ".pi", "agent", "piweb", "index", "*.idx"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		in string
+		do []string
+	}{
+		"the index":        {"/piweb/index", []string{"explain", "killed"}},
+		"the list":         {"/agent/piweb/", []string{"sessions", "list"}},
+		"at an append":     {"/piweb/index", []string{"sessions", "rename", "killed", "named"}},
+		"a first big turn": {"/piweb/index", []string{"run", "--session", "killed", "hello"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kills := 0
+			for _, how := range []string{"", " half"} {
+				for n := 1; ; n++ {
+					k := large()
+					k.t, k.in = t, c.in
+					died, call, err := k.run(fmt.Sprint(n)+how, c.do...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !died {
+						break
+					}
+					if how != "" && !strings.HasPrefix(call, "write") {
+						continue
+					}
+					kills++
+					when := fmt.Sprintf("killed at call %d%s, %s", n, how, call)
+					k.check(when)
+					for _, args := range [][]string{{"explain", "killed"}, {"sessions", "list"}, {"sessions", "rename", "killed", "after"}, {"explain", "killed", "--verify"}} {
+						if _, _, err := k.run("", args...); err != nil {
+							t.Fatalf("%s: then %v: %v", when, args, err)
+						}
+					}
+					if len(indexes(k)) != 1 {
+						t.Fatalf("%s: then there are %d indexes", when, len(indexes(k)))
 					}
 					k.check(when + ", gone on with")
 				}
