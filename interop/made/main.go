@@ -1,5 +1,6 @@
 // Command made writes a session of each kind with package session, for the interop
-// check: made DIR CWD. It prints the paths, one to a line.
+// check, and goes on in files of other versions and with damage: made DIR CWD. It
+// prints the paths, one to a line.
 package main
 
 import (
@@ -21,6 +22,14 @@ func main() {
 		path, err := write(k, os.Args[1], os.Args[2])
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", k.name, err)
+			os.Exit(1)
+		}
+		fmt.Println(path)
+	}
+	for _, f := range founds {
+		path, err := f.goOn(os.Args[1], os.Args[2])
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", f.name, err)
 			os.Exit(1)
 		}
 		fmt.Println(path)
@@ -61,6 +70,23 @@ var kinds = []kind{
 		w.add(session.Compaction{Summary: "what was before", FirstKeptEntryID: kept, TokensBefore: 1000})
 		w.turn("after")
 	}},
+	{"compacted-twice", func(w *writer) {
+		kept := w.turn("kept by the first")
+		w.add(session.Compaction{Summary: "what was before", FirstKeptEntryID: kept, TokensBefore: 1000})
+		kept = w.turn("kept by the second")
+		w.add(session.Compaction{Summary: "what was before that", FirstKeptEntryID: kept, TokensBefore: 2000})
+		w.turn("after")
+	}},
+	{"compacted-nested-kept", func(w *writer) {
+		w.add(session.Compaction{Summary: "what was before", FirstKeptEntryID: w.user, TokensBefore: 1000})
+		w.turn("between")
+		w.add(session.Compaction{Summary: "what was before that", FirstKeptEntryID: w.user, TokensBefore: 2000})
+		w.turn("after")
+	}},
+	{"compacted-bad-kept", func(w *writer) {
+		w.add(session.Compaction{Summary: "keeps what is not there", FirstKeptEntryID: "ffffffff", TokensBefore: 1000})
+		w.turn("after")
+	}},
 	{"compacted-keeps-nothing", func(w *writer) {
 		w.add(session.Compaction{Summary: "everything before", TokensBefore: 1000})
 		w.turn("after")
@@ -79,6 +105,27 @@ var kinds = []kind{
 	{"images", func(w *writer) {
 		w.add(session.Message(&message.User{Content: message.Content{message.Text("look"), {Type: message.TypeImage, Data: picture, MimeType: "image/png"}}, Timestamp: 1}))
 		w.add(answer("seen"))
+	}},
+	{"tools-changed", func(w *writer) {
+		text := "changed"
+		w.add(session.Message(&message.System{Sections: &message.Sections{{Name: "preamble", Text: &text}}, ToolsAdded: []message.ToolDeclaration{tool("read"), tool("bash")}, Timestamp: 1}))
+		w.turn("with two tools")
+		w.add(session.Message(&message.System{Sections: &message.Sections{{Name: "preamble"}}, ToolsAdded: []message.ToolDeclaration{tool("edit")}, ToolsRemoved: []message.ToolName{{Name: "bash"}}, Timestamp: 1}))
+		w.turn("with others")
+	}},
+	{"commands", func(w *writer) {
+		zero := 0
+		w.add(session.Message(&message.BashExecution{Command: "ls", Output: "x\ny", ExitCode: &zero, Timestamp: 1}))
+		w.add(session.Message(&message.BashExecution{Command: "secret", Output: "z", ExitCode: &zero, ExcludeFromContext: true, Timestamp: 1}))
+		w.add(session.UsageRecord{Kind: "cache_warm", Provider: "p", Model: "m", Note: "a note"})
+		w.turn("and on")
+	}},
+	{"calls", func(w *writer) {
+		call := answer("calling").(session.MessagePayload).Message.(*message.Assistant)
+		call.Content, call.StopReason = append(call.Content, message.ToolCall("c1", "read", json.RawMessage(`{"path":"a 漢.txt","n":1.5}`))), message.StopToolUse
+		w.add(session.Message(&message.User{Content: message.Content{message.Text("read it")}, Timestamp: 1}), session.Message(call),
+			session.Message(&message.ToolResult{ToolCallID: "c1", ToolName: "read", Content: message.Content{message.Text("what is in it"), {Type: message.TypeImage, Data: picture, MimeType: "image/png"}}, Details: json.RawMessage(`{"a":1.50}`), Timestamp: 1, DurationMs: 3}),
+			answer("done"))
 	}},
 	{"settings-changed", func(w *writer) {
 		w.add(session.ModelChange{Provider: "other", ModelID: "model"}, session.ThinkingLevelChange{ThinkingLevel: "high"})
@@ -119,6 +166,10 @@ func (w *writer) add(p ...session.Payload) session.ID {
 // turn is a question and its answer; it returns the question.
 func (w *writer) turn(text string) session.ID {
 	return w.add(session.Message(&message.User{Content: message.Content{message.Text(text)}, Timestamp: 1}), answer("answer to "+text))
+}
+
+func tool(name string) message.ToolDeclaration {
+	return message.ToolDeclaration{Name: name, Description: "the tool " + name, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}
 }
 
 func answer(text string) session.Payload {
