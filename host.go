@@ -110,7 +110,7 @@ func (h *host) Tools(cwd string, names []string) ([]agent.Tool, error) {
 		}
 		t := build(opts)
 		if h.confine {
-			if t, ok = tool.Confined(t, opts); !ok {
+			if t, ok = tool.Confined(t); !ok {
 				continue // it could reach outside
 			}
 		}

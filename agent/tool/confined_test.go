@@ -30,7 +30,7 @@ func TestConfined(t *testing.T) {
 		if !ok {
 			t.Fatal(name)
 		}
-		c, ok := Confined(b(opts), opts)
+		c, ok := Confined(b(opts))
 		if !ok {
 			t.Fatalf("%s cannot be confined", name)
 		}
@@ -70,7 +70,7 @@ func TestConfined(t *testing.T) {
 		t.Errorf("outside.txt is now %q", data)
 	}
 	b, _ := Lookup("bash")
-	if _, ok := Confined(b(opts), opts); ok {
+	if _, ok := Confined(b(opts)); ok {
 		t.Error("bash counts as confined")
 	}
 }

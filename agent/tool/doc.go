@@ -10,7 +10,8 @@
 //
 // A tool touches the files and starts the processes that its call names, with
 // the rights of the process: this room has no idea of permission, policy or
-// session. Whether a call may run is decided before, by the gates of package
+// session; a call may bring the folder that it does not leave, see [Confined] and
+// reach.go. Whether a call may run is decided before, by the gates of package
 // agent; where a long output is kept is decided by who sets [Call.Sink]. A
 // failure that a model can act on is a result, not an error, and says what
 // went wrong, where, and what to try.

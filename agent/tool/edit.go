@@ -89,7 +89,7 @@ func (t *Edit) Run(ctx context.Context, call *Call) (Result, error) {
 	case len(args.Edits) == 0:
 		return Error(fmt.Sprintf("Nothing to do in %s: edits is empty. Give at least one pair of oldText and newText.", args.Path)), nil
 	}
-	where := places{cwd: call.CWD, home: t.opts.Home}
+	where := placesOf(call, t.opts.Home)
 	path, name := where.forWriting(args.Path)
 	stopped := Error(fmt.Sprintf("Editing %s was stopped before the file was written; it is unchanged.", name))
 	unlock, err := t.opts.Locks.Lock(ctx, path)
@@ -98,9 +98,9 @@ func (t *Edit) Run(ctx context.Context, call *Call) (Result, error) {
 	}
 	defer unlock()
 
-	raw, err := readWhole(path, editMaxBytes)
+	raw, err := readWhole(where.reach, path, editMaxBytes)
 	if err != nil {
-		return Error(fmt.Sprintf("Cannot edit %s: %s", name, explainEdit(err, path, where.forReading(args.Path)))), nil
+		return Error(fmt.Sprintf("Cannot edit %s: %s", name, explainEdit(err, path, where, args.Path))), nil
 	}
 	content, mark := raw, ""
 	if rest, ok := strings.CutPrefix(raw, byteOrderMark); ok {
@@ -132,7 +132,7 @@ func (t *Edit) Run(ctx context.Context, call *Call) (Result, error) {
 	if ctx.Err() != nil {
 		return stopped, nil
 	}
-	if err := saveFile(path, []byte(mark+splice(content, plan))); err != nil {
+	if err := where.reach.save(path, []byte(mark+splice(content, plan)), false); err != nil {
 		return Error(fmt.Sprintf("Cannot edit %s: %s", name, explainWrite(err, path))), nil
 	}
 	result := Text(editDone(name, len(edits), folded))
@@ -152,8 +152,8 @@ func editDone(name string, n int, folded bool) string {
 var errTooLarge = errors.New("too large")
 
 // readWhole reads a regular file of at most limit bytes.
-func readWhole(path string, limit int) (string, error) {
-	f, err := openForReading(path)
+func readWhole(r reach, path string, limit int) (string, error) {
+	f, err := r.open(path)
 	if err != nil {
 		return "", err
 	}
@@ -170,11 +170,12 @@ func readWhole(path string, limit int) (string, error) {
 
 // explainEdit says why a file cannot be changed. Where reading would find a
 // file of a similar name, it says which.
-func explainEdit(err error, path, similar string) string {
+func explainEdit(err error, path string, where places, asked string) string {
+	similar := where.forReading(asked)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return fmt.Sprintf("it is larger than %s. Change it with a program, such as sed in bash.", formatSize(editMaxBytes))
-	case similar != path && exists(similar):
+	case similar != path && where.reach.exists(similar):
 		return fmt.Sprintf("there is no file %s. Did you mean %s? Names are taken literally here.", path, similar)
 	}
 	return explainRead(err, path)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/piweb-go/piweb/internal/ignore"
@@ -48,13 +47,14 @@ func (t *Find) Run(ctx context.Context, call *Call) (Result, error) {
 	if args.Path == "" {
 		args.Path = "."
 	}
-	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
+	where := placesOf(call, t.opts.Home)
+	path := where.forReading(args.Path)
 	glob, err := newNameGlob(args.Pattern, path)
 	if err != nil {
 		return Error(fmt.Sprintf("Cannot use the glob %q: %v.", args.Pattern, err)), nil
 	}
 	answer := findAnswer{whole: call.Output(), limit: limitOf(args.Limit, findDefaultLimit, findMaxLimit)}
-	if err := answer.search(ctx, call.CWD, path, glob.smartCase(), t.opts); err != nil {
+	if err := answer.search(ctx, call, path, glob.smartCase(), t.opts); err != nil {
 		if ctx.Err() != nil {
 			return Error(fmt.Sprintf("Searching %s was stopped before it was done.", args.Path)), nil
 		}
@@ -73,8 +73,9 @@ type findAnswer struct {
 	unreadable unreadable
 }
 
-func (a *findAnswer) search(ctx context.Context, cwd, root string, glob nameGlob, opts Options) error {
-	info, err := os.Stat(root)
+func (a *findAnswer) search(ctx context.Context, call *Call, root string, glob nameGlob, opts Options) error {
+	reach := call.reach()
+	info, err := reach.stat(root)
 	if err != nil {
 		return err
 	}
@@ -93,15 +94,17 @@ func (a *findAnswer) search(ctx context.Context, cwd, root string, glob nameGlob
 		a.add(e)
 		return nil
 	}
-	if entries, ok := proposeEntries(ctx, opts, cwd, root, rules); ok {
-		for _, e := range entries {
-			if take(e) != nil {
-				break
+	if call.Root == nil { // a program would not stay in the folder of a confined call
+		if entries, ok := proposeEntries(ctx, opts, call.CWD, root, rules); ok {
+			for _, e := range entries {
+				if take(e) != nil {
+					break
+				}
 			}
+			return nil
 		}
-		return nil
 	}
-	return ignore.Walk(ctx, root, ignore.WalkOptions{
+	return reach.walk(ctx, root, ignore.WalkOptions{
 		Sorted:  true,
 		Options: rules,
 		OnError: func(path string, err error) { a.unreadable.add(path) },

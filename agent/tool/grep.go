@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -84,20 +83,23 @@ func (t *Grep) Run(ctx context.Context, call *Call) (Result, error) {
 		walk.Choose = filter.choose
 	}
 
-	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
-	answer := &grepAnswer{search: s, whole: call.Output()}
-	info, err := os.Stat(path)
+	where := placesOf(call, t.opts.Home)
+	path := where.forReading(args.Path)
+	answer := &grepAnswer{search: s, reach: where.reach, whole: call.Output()}
+	info, err := where.reach.stat(path)
 	switch {
 	case err != nil:
 	case info.IsDir():
 		files, proposed := []string(nil), false
-		if args.Glob == "" { // a glob is stronger than the rules, and ours to read
+		// A glob is stronger than the rules, and ours to read; a program would not stay
+		// in the folder of a confined call.
+		if args.Glob == "" && call.Root == nil {
 			files, proposed = proposeFiles(ctx, t.opts, call.CWD, path, s, walk.Options)
 		}
 		if proposed {
 			err = answer.searchFolder(ctx, path, listed(files))
 		} else {
-			err = answer.searchFolder(ctx, path, walked(path, walk, &answer.unreadable))
+			err = answer.searchFolder(ctx, path, walked(where.reach, path, walk, &answer.unreadable))
 		}
 	default:
 		err = answer.searchFile(ctx, path)
@@ -123,6 +125,7 @@ func limitOf(asked *float64, unasked, most int) int {
 // grepAnswer gathers what is shown, file by file in order.
 type grepAnswer struct {
 	search
+	reach      reach
 	text       strings.Builder // rows, up to the first that no longer fits
 	whole      io.Writer       // all rows
 	total      size            // of all rows, also those not kept
@@ -135,7 +138,7 @@ type grepAnswer struct {
 
 // searchFile searches a file that was named, whatever the ignore rules say.
 func (a *grepAnswer) searchFile(ctx context.Context, path string) error {
-	f, err := openForReading(path)
+	f, err := a.reach.open(path)
 	if err != nil {
 		return err
 	}
@@ -161,10 +164,10 @@ type grepJob struct {
 type source func(ctx context.Context, take func(path string) error) error
 
 // walked is the files of a folder that a walk meets.
-func walked(root string, walk ignore.WalkOptions, left *unreadable) source {
+func walked(r reach, root string, walk ignore.WalkOptions, left *unreadable) source {
 	walk.OnError = func(path string, err error) { left.add(path) }
 	return func(ctx context.Context, take func(path string) error) error {
-		return ignore.Walk(ctx, root, walk, func(e ignore.Entry) error {
+		return r.walk(ctx, root, walk, func(e ignore.Entry) error {
 			if !e.Type.IsRegular() {
 				return nil
 			}
@@ -216,7 +219,7 @@ func (a *grepAnswer) searchFolder(ctx context.Context, root string, files source
 		group.Go(func() {
 			scan := newScanner(ctx, a.search)
 			for job := range jobs {
-				job.found = scanFile(scan, filepath.Join(root, filepath.FromSlash(job.path)))
+				job.found = scanFile(scan, a.reach, filepath.Join(root, filepath.FromSlash(job.path)))
 				close(job.done)
 			}
 		})
@@ -242,11 +245,11 @@ func (a *grepAnswer) searchFolder(ctx context.Context, root string, files source
 	return <-ended
 }
 
-func scanFile(s *scanner, path string) findings {
+func scanFile(s *scanner, r reach, path string) findings {
 	if err := s.ctx.Err(); err != nil {
 		return findings{err: err}
 	}
-	f, err := os.Open(path)
+	f, err := r.openFound(path)
 	if err != nil {
 		return findings{err: err}
 	}
@@ -397,6 +400,9 @@ func displayPath(path string) string {
 
 // explainSearch says why a place cannot be searched and what to try.
 func explainSearch(err error, path string) string {
+	if text, ok := explainOutside(err); ok {
+		return text
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("there is nothing at %s. Check the name with ls.", path)

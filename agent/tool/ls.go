@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,8 +62,9 @@ func (t *Ls) Run(ctx context.Context, call *Call) (Result, error) {
 		// No limit below one: an empty list would look like an empty folder.
 		limit = min(max(1, wholeNumber(*args.Limit)), lsMaxLimit)
 	}
-	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
-	list, err := listFolder(ctx, path, limit)
+	where := placesOf(call, t.opts.Home)
+	path := where.forReading(args.Path)
+	list, err := listFolder(ctx, where.reach, path, limit)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Error(fmt.Sprintf("Listing %s was stopped before it was done.", args.Path)), nil
@@ -110,15 +110,15 @@ type listing struct {
 
 // listFolder reads a folder in batches and keeps the first limit names only,
 // so that a folder of millions costs time but no memory.
-func listFolder(ctx context.Context, path string, limit int) (listing, error) {
-	info, err := os.Stat(path)
+func listFolder(ctx context.Context, r reach, path string, limit int) (listing, error) {
+	info, err := r.stat(path)
 	if err != nil {
 		return listing{}, err
 	}
 	if !info.IsDir() {
 		return listing{}, errNotAFolder
 	}
-	dir, err := os.Open(path)
+	dir, err := r.names(path)
 	if err != nil {
 		return listing{}, err
 	}
@@ -146,7 +146,7 @@ func listFolder(ctx context.Context, path string, limit int) (listing, error) {
 	}
 	list := listing{total: total}
 	for _, e := range first {
-		list.names = append(list.names, displayName(path, e.entry))
+		list.names = append(list.names, displayName(r, path, e.entry))
 	}
 	return list, nil
 }
@@ -163,15 +163,15 @@ func (e sortedEntry) compare(other sortedEntry) int {
 
 // displayName is a name on a line of its own: with a slash if it is a folder
 // or a link to one, in quotes if it holds a line feed or the like.
-func displayName(dir string, e fs.DirEntry) string {
+func displayName(r reach, dir string, e fs.DirEntry) string {
 	name := e.Name()
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		name = strconv.Quote(name)
 	}
 	isDir := e.IsDir()
 	if e.Type()&fs.ModeSymlink != 0 {
-		info, err := os.Stat(filepath.Join(dir, e.Name()))
-		isDir = err == nil && info.IsDir() // a link to nowhere is shown, as a file
+		info, err := r.stat(filepath.Join(dir, e.Name()))
+		isDir = err == nil && info.IsDir() // a link to nowhere, or out of reach, is shown as a file
 	}
 	if isDir {
 		name += "/"
@@ -184,6 +184,9 @@ var errNotAFolder = errors.New("not a folder")
 
 // explainList says why a folder cannot be listed and what to try.
 func explainList(err error, path string) string {
+	if text, ok := explainOutside(err); ok {
+		return text
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("there is no folder %s. List the folder above it.", path)

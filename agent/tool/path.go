@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/piweb-go/piweb/internal/confine"
 )
 
 // Names come from models, which spell a name as they saw it in a prompt, in a
@@ -24,8 +26,14 @@ import (
 
 // places says what the names of a call are relative to.
 type places struct {
-	cwd  string // absolute
-	home string // what ~ stands for, or ""
+	cwd   string // absolute
+	home  string // what ~ stands for, or ""
+	reach reach
+}
+
+// placesOf is what the names of a call are relative to.
+func placesOf(call *Call, home string) places {
+	return places{cwd: call.CWD, home: home, reach: call.reach()}
 }
 
 // literal is the absolute path of a name, with nothing changed but a leading ~
@@ -58,12 +66,12 @@ func (p places) forReading(name string) string {
 		candidates = append(candidates, p.literal(rest))
 	}
 	for _, path := range candidates {
-		if exists(path) {
+		if p.reach.exists(path) {
 			return path
 		}
 	}
 	for _, path := range candidates {
-		if found, ok := lookAlike(path); ok {
+		if found, ok := lookAlike(p.reach, path); ok {
 			return found
 		}
 	}
@@ -75,11 +83,11 @@ func (p places) forReading(name string) string {
 // file exists under it, or the folder does, as in @types/node.
 func (p places) forWriting(name string) (path, plain string) {
 	rest, ok := mention(name)
-	if !ok || exists(p.literal(name)) {
+	if !ok || p.reach.exists(p.literal(name)) {
 		return p.literal(name), name
 	}
 	folder := strings.IndexFunc(name, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(byte(r)) })
-	if folder > 0 && exists(p.literal(name[:folder])) {
+	if folder > 0 && p.reach.exists(p.literal(name[:folder])) {
 		return p.literal(name), name
 	}
 	return p.literal(rest), rest
@@ -92,30 +100,19 @@ func exists(path string) bool {
 }
 
 // lookAlike finds the one existing path that differs from path only in
-// characters that look alike. It goes down from the root and lists a folder
+// characters that look alike. It goes down from the top and lists a folder
 // only where the next name is missing; where two names of a folder look like
 // the one asked for, neither is taken.
-func lookAlike(path string) (string, bool) {
-	volume := filepath.VolumeName(path)
-	at := volume + string(filepath.Separator)
+func lookAlike(r reach, path string) (string, bool) {
+	at := r.top(path)
+	if at == "" {
+		return "", false
+	}
 	for name := range strings.SplitSeq(strings.TrimPrefix(path, at), string(filepath.Separator)) {
 		next := filepath.Join(at, name)
-		if !exists(next) {
-			entries, err := os.ReadDir(at)
-			if err != nil {
-				return "", false
-			}
-			want, found := foldName(name), ""
-			for _, e := range entries {
-				if foldName(e.Name()) != want {
-					continue
-				}
-				if found != "" {
-					return "", false
-				}
-				found = e.Name()
-			}
-			if found == "" {
+		if !r.exists(next) {
+			found, ok := lookAlikeIn(r, at, name)
+			if !ok {
 				return "", false
 			}
 			next = filepath.Join(at, found)
@@ -123,6 +120,30 @@ func lookAlike(path string) (string, bool) {
 		at = next
 	}
 	return at, true
+}
+
+// lookAlikeIn finds the one name of a folder that looks like another.
+func lookAlikeIn(r reach, dir, name string) (found string, ok bool) {
+	f, err := r.names(dir)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return "", false
+	}
+	want := foldName(name)
+	for _, e := range entries {
+		if foldName(e.Name()) != want {
+			continue
+		}
+		if found != "" {
+			return "", false
+		}
+		found = e.Name()
+	}
+	return found, found != ""
 }
 
 // foldName maps names that look alike to one: composed and decomposed letters,
@@ -172,6 +193,9 @@ func realPath(path string) string {
 func reason(err error) string {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()
+	}
+	if refused, ok := errors.AsType[*confine.Error](err); ok {
+		return refused.Err.Error()
 	}
 	return err.Error()
 }

@@ -45,7 +45,7 @@ func TestNamesForReading(t *testing.T) {
 			for _, f := range c.files {
 				writeTestFile(t, filepath.Join(dir, filepath.FromSlash(f)), "x")
 			}
-			got := places{cwd: dir}.forReading(c.asked)
+			got := places{cwd: dir, reach: machine{}}.forReading(c.asked)
 			if c.want == "" {
 				if exists(got) {
 					t.Errorf("found %q", got)
@@ -64,7 +64,7 @@ func TestNamesForWriting(t *testing.T) {
 	writeTestFile(t, filepath.Join(dir, "a b.txt"), "")
 	writeTestFile(t, filepath.Join(dir, "@types", "a.d.ts"), "")
 	writeTestFile(t, filepath.Join(dir, "@literal.txt"), "")
-	p := places{cwd: dir, home: filepath.Join(dir, "home")}
+	p := places{cwd: dir, home: filepath.Join(dir, "home"), reach: machine{}}
 	for _, c := range []struct{ name, asked, want string }{
 		{"spaces stay", "a\u00a0b.txt", "a\u00a0b.txt"},
 		{"decomposed stays", "cafe\u0301", "cafe\u0301"},

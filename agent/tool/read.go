@@ -65,8 +65,9 @@ func (t *Read) Run(ctx context.Context, call *Call) (Result, error) {
 	if call.Links != nil && call.Links.Handles(args.Path) {
 		return readLink(ctx, call, args)
 	}
-	path := places{cwd: call.CWD, home: t.opts.Home}.forReading(args.Path)
-	f, err := openForReading(path)
+	where := placesOf(call, t.opts.Home)
+	path := where.forReading(args.Path)
+	f, err := where.reach.open(path)
 	if err != nil {
 		return Error(fmt.Sprintf("Cannot read %s: %s", args.Path, explainRead(err, path))), nil
 	}
@@ -163,6 +164,9 @@ func openForReading(path string) (*os.File, error) {
 
 // explainRead says why a file cannot be read and what to try.
 func explainRead(err error, path string) string {
+	if text, ok := explainOutside(err); ok {
+		return text
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("there is no file %s. Check the name with ls.", path)

@@ -18,20 +18,63 @@ import (
 // file. A full disk is no such reason: the old content stays.
 func saveFile(path string, data []byte) error {
 	target := realPath(path)
-	info, err := os.Stat(target)
+	return saveIn(pathFolder(filepath.Dir(target)), filepath.Base(target), data, writeThrough)
+}
+
+// folder is where a file is saved, by its name there.
+type folder interface {
+	Stat(name string) (fs.FileInfo, error)
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+	Rename(oldName, newName string) error
+	Remove(name string) error
+}
+
+// pathFolder is a folder that is found by its path each time.
+type pathFolder string
+
+func (d pathFolder) at(name string) string { return filepath.Join(string(d), name) }
+
+func (d pathFolder) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.at(name)) }
+
+func (d pathFolder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(d.at(name), flag, perm)
+}
+
+func (d pathFolder) Rename(oldName, newName string) error {
+	return os.Rename(d.at(oldName), d.at(newName))
+}
+
+func (d pathFolder) Remove(name string) error { return os.Remove(d.at(name)) }
+
+// sharing says what becomes of content that others reach by another way.
+type sharing bool
+
+const (
+	// writeThrough changes it for all of them.
+	writeThrough sharing = true
+	// keepInside parts a file from its other names, which may lie anywhere, and
+	// writes to no pipe and no device.
+	keepInside sharing = false
+)
+
+// saveIn is saveFile for a name, itself no link, in a folder.
+func saveIn(in folder, name string, data []byte, s sharing) error {
+	info, err := in.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		info = nil
 	case err != nil:
 		return err
 	case info.IsDir():
-		return &fs.PathError{Op: "write", Path: target, Err: errFolder}
-	case !info.Mode().IsRegular() || hasOtherNames(info):
-		return writeInPlace(target, data)
+		return errFolder
+	case !info.Mode().IsRegular() && s == keepInside:
+		return errNotAFile
+	case (!info.Mode().IsRegular() || hasOtherNames(info)) && s == writeThrough:
+		return writeInPlace(in, name, data)
 	default:
 		// A rename needs the right to write the folder only. The file's own
 		// mode must keep its say.
-		probe, err := os.OpenFile(target, os.O_WRONLY, 0)
+		probe, err := in.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
@@ -39,9 +82,9 @@ func saveFile(path string, data []byte) error {
 			return err
 		}
 	}
-	err = replaceFile(target, data, info)
-	if _, ok := errors.AsType[*cannotReplace](err); ok {
-		return writeInPlace(target, data)
+	err = replaceFile(in, name, data, info)
+	if _, ok := errors.AsType[*cannotReplace](err); ok && (s == writeThrough || info == nil || !hasOtherNames(info)) {
+		return writeInPlace(in, name, data)
 	}
 	return err
 }
@@ -56,14 +99,16 @@ func (e *cannotReplace) Unwrap() error { return e.err }
 // newFileMode is the mode of a new file before the umask.
 const newFileMode = 0o666
 
-// replaceFile writes data to a new file and renames it to target; old is the
-// file that it replaces, or nil. After an error the target is as it was.
-func replaceFile(target string, data []byte, old fs.FileInfo) (err error) {
+// replaceFile writes data to a new file and renames it to name; old is the
+// file that it replaces, or nil. After an error the file is as it was.
+func replaceFile(in folder, name string, data []byte, old fs.FileInfo) (err error) {
 	mode := fs.FileMode(newFileMode)
 	if old != nil {
 		mode = 0o600 // nobody else's until the old mode is set
 	}
-	f, err := createBeside(target, mode)
+	// The name does not grow out of the other, which may be as long as names can be.
+	fresh := ".piweb-" + randomHex(8) + ".tmp"
+	f, err := in.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrPermission) {
 		return &cannotReplace{err}
 	}
@@ -73,7 +118,7 @@ func replaceFile(target string, data []byte, old fs.FileInfo) (err error) {
 	defer func() {
 		if err != nil {
 			_ = f.Close()
-			_ = os.Remove(f.Name())
+			_ = in.Remove(fresh)
 		}
 	}()
 	if _, err = f.Write(data); err != nil {
@@ -94,17 +139,10 @@ func replaceFile(target string, data []byte, old fs.FileInfo) (err error) {
 	if err = f.Close(); err != nil {
 		return err
 	}
-	if err = os.Rename(f.Name(), target); err != nil {
+	if err = in.Rename(fresh, name); err != nil {
 		return &cannotReplace{err}
 	}
 	return nil
-}
-
-// createBeside creates a file of a random, short name in the folder of target.
-// The name does not grow out of target's, which may be as long as names can be.
-func createBeside(target string, mode fs.FileMode) (*os.File, error) {
-	return os.OpenFile(filepath.Join(filepath.Dir(target), ".piweb-"+randomHex(8)+".tmp"),
-		os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
 // randomHex is n random bytes in hexadecimal.
@@ -114,8 +152,8 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-func writeInPlace(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, newFileMode)
+func writeInPlace(in folder, name string, data []byte) error {
+	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, newFileMode)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/piweb-go/piweb/internal/confine"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -14,6 +15,10 @@ type Call struct {
 	Name      string          // name of the tool
 	Arguments json.RawMessage // a JSON object, already checked against the tool's schema
 	CWD       string          // the session's working directory, absolute
+
+	// Root, if not nil, is the folder that file tools do not leave: it is CWD or a
+	// folder above it, held open. See [Confined].
+	Root *confine.Root
 
 	// Env holds the variables that the session gives to child processes, such
 	// as PI_SESSION_ID. They come on top of the process's environment.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -39,7 +37,8 @@ func (t *Write) Run(ctx context.Context, call *Call) (Result, error) {
 	if args.Path == "" {
 		return Error("write: path is empty. Name the file to write."), nil
 	}
-	path, name := places{cwd: call.CWD, home: t.opts.Home}.forWriting(args.Path)
+	where := placesOf(call, t.opts.Home)
+	path, name := where.forWriting(args.Path)
 	unlock, err := t.opts.Locks.Lock(ctx, path)
 	if err != nil {
 		return Error(fmt.Sprintf("Writing %s was stopped before it began; the file is unchanged.", name)), nil
@@ -49,12 +48,8 @@ func (t *Write) Run(ctx context.Context, call *Call) (Result, error) {
 		return Error(fmt.Sprintf("Writing %s was stopped before it began; the file is unchanged.", name)), nil
 	}
 
-	if err := os.MkdirAll(filepath.Dir(path), newFolderMode); err != nil {
-		return Error(fmt.Sprintf("Cannot write %s: the folder %s cannot be made: %s. Choose another path.",
-			name, filepath.Dir(path), reason(err))), nil
-	}
-	isNew := !exists(path)
-	if err := saveFile(path, []byte(args.Content)); err != nil {
+	isNew := !where.reach.exists(path)
+	if err := where.reach.save(path, []byte(args.Content), true); err != nil {
 		return Error(fmt.Sprintf("Cannot write %s: %s", name, explainWrite(err, path))), nil
 	}
 	text := fmt.Sprintf("Wrote %s to %s", plural(len(args.Content), "byte"), name)
@@ -66,9 +61,17 @@ func (t *Write) Run(ctx context.Context, call *Call) (Result, error) {
 
 // explainWrite says why a file cannot be written and what to try.
 func explainWrite(err error, path string) string {
+	if text, ok := explainOutside(err); ok {
+		return text
+	}
+	if missing, ok := errors.AsType[*noFolder](err); ok {
+		return fmt.Sprintf("the folder %s cannot be made: %s. Choose another path.", missing.path, reason(missing.err))
+	}
 	switch {
 	case errors.Is(err, errFolder):
 		return "it is a folder. Name a file in it."
+	case errors.Is(err, errNotAFile):
+		return "it is a device, a pipe or a socket. Name a regular file."
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("%s. This process may not write %s.", reason(err), path)
 	case errors.Is(err, syscall.ENOSPC):

@@ -169,7 +169,7 @@ func (a *app) printLoad(l piweb.LoadStep, loads policy.Loads) {
 	}
 	a.line("tools", "%s", toolWords(tools))
 	if l.Confined {
-		a.line("confined", "file tools stay inside the folder; bash is left out, because it could leave it")
+		a.line("confined", "file tools cannot leave the folder; bash could, so it is left out; tools of extensions and MCP servers are not confined")
 	}
 	if len(l.Missing) > 0 {
 		a.line("missing", "%s: allowed, and not in this program yet", strings.Join(l.Missing, ", "))

@@ -11,9 +11,9 @@
 // [OpenWithin] and [RealWithin] answer the related question about files that we
 // found ourselves: does the file behind this path lie in one of these roots?
 //
-// What may be touched here: reading, opening a folder to list it, and errors that
-// say what, where and why. What may not: writing, creating, walking, and any rule
-// about which roots are allowed; that is the caller's. The package imports nothing of ours. It does
+// What may be touched here: reading, opening a folder to list it or to write in it,
+// and errors that say what, where and why. What may not: writing, creating, walking,
+// and any rule about which roots are allowed; that is the caller's. The package imports nothing of ours. It does
 // not defend against mount points, hard links or the programs that a tool
 // starts.
 package confine

@@ -47,6 +47,9 @@ type Options struct {
 	Home   string
 	Getenv func(name string) string
 
+	// OpenFile, if not nil, opens the files that rules come from, for reading.
+	OpenFile func(path string) (*os.File, error)
+
 	// Report is told of ignore files that do not count as a whole; it may be
 	// nil, and is called from any goroutine.
 	Report func(path string, err error)
@@ -339,7 +342,7 @@ func (f *Folder) pushUserRules(top string, c config, fold bool) {
 
 // push puts the rules of a file in front of a chain.
 func (f *Folder) push(chain **source, file string, fold bool) {
-	data, err := readBounded(file)
+	data, err := f.rules.opts.readBounded(file)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			f.rules.opts.Report(file, err)

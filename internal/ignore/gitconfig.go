@@ -76,7 +76,7 @@ func (o *Options) expand(path, dir string) string {
 // readConfig reads one configuration file, and the files that it includes.
 // Conditional includes are left out.
 func (o *Options) readConfig(c *config, file string, depth int) {
-	data, err := readBounded(file)
+	data, err := o.readBounded(file)
 	if err != nil || depth == 0 {
 		return
 	}
@@ -190,7 +190,19 @@ func configText(text string) (value, rest string) {
 }
 
 // readBounded reads a regular file, but no more than one byte over the bound.
-func readBounded(path string) ([]byte, error) {
+func (o *Options) readBounded(path string) ([]byte, error) {
+	f, err := o.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+}
+
+func (o *Options) open(path string) (*os.File, error) {
+	if o.OpenFile != nil {
+		return o.OpenFile(path)
+	}
 	// Opening a pipe would wait for a writer.
 	info, err := os.Stat(path)
 	if err != nil {
@@ -199,10 +211,5 @@ func readBounded(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errNotRegular}
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	return os.Open(path)
 }

@@ -25,12 +25,12 @@ type repository struct {
 func (o *Options) openRepository(top string, user config) *repository {
 	dir := filepath.Join(top, dotGit)
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
-		if named, ok := firstLine(dir); ok {
+		if named, ok := o.firstLine(dir); ok {
 			dir = resolveFrom(top, strings.TrimSpace(strings.TrimPrefix(named, "gitdir:")))
 		}
 	}
 	common := dir // linked work trees share info/ and config
-	if named, ok := firstLine(filepath.Join(dir, "commondir")); ok {
+	if named, ok := o.firstLine(filepath.Join(dir, "commondir")); ok {
 		common = resolveFrom(dir, named)
 	}
 	r := &repository{exclude: filepath.Join(common, "info", "exclude"), config: user}
@@ -38,8 +38,8 @@ func (o *Options) openRepository(top string, user config) *repository {
 	return r
 }
 
-func firstLine(path string) (string, bool) {
-	data, err := readBounded(path)
+func (o *Options) firstLine(path string) (string, bool) {
+	data, err := o.readBounded(path)
 	if err != nil {
 		return "", false
 	}

@@ -64,6 +64,10 @@ type WalkOptions struct {
 	// Choose, if not nil, is asked before the rules.
 	Choose func(Entry) Choice
 
+	// OpenFolder, if not nil, opens the folders of the walk, by their path below the
+	// root with forward slashes, "" for the root.
+	OpenFolder func(rel string) (fs.ReadDirFile, error)
+
 	// OnError, if not nil, is told of folders that cannot be read, by their
 	// path below the root; the walk goes on.
 	OnError func(path string, err error)
@@ -119,8 +123,15 @@ type task struct {
 // looked at.
 const readBatch = 2048
 
+func (w *walker) open(rel string) (fs.ReadDirFile, error) {
+	if w.opts.OpenFolder != nil {
+		return w.opts.OpenFolder(rel)
+	}
+	return os.Open(filepath.Join(w.root, filepath.FromSlash(rel)))
+}
+
 func (w *walker) read(rel string) ([]fs.DirEntry, error) {
-	f, err := os.Open(filepath.Join(w.root, filepath.FromSlash(rel)))
+	f, err := w.open(rel)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +156,8 @@ func (w *walker) read(rel string) ([]fs.DirEntry, error) {
 	}
 }
 
-// open reads the folder of a task. ok is false if the walk goes on without it.
-func (w *walker) open(t *task) (ok bool, err error) {
+// enter reads the folder of a task. ok is false if the walk goes on without it.
+func (w *walker) enter(t *task) (ok bool, err error) {
 	if t.folder != nil {
 		return true, nil
 	}
@@ -204,7 +215,7 @@ func (w *walker) visit(f *Folder, d fs.DirEntry) (e Entry, enter bool, err error
 
 // sorted walks in the order of paths.
 func (w *walker) sorted(t *task) error {
-	if ok, err := w.open(t); !ok {
+	if ok, err := w.enter(t); !ok {
 		return err
 	}
 	slices.SortFunc(t.entries, compareEntries)
@@ -310,7 +321,7 @@ func (w *walker) parallel(top *task) error {
 
 // one walks the entries of one folder and returns the folders among them.
 func (w *walker) one(t *task) ([]*task, error) {
-	if ok, err := w.open(t); !ok {
+	if ok, err := w.enter(t); !ok {
 		return nil, err
 	}
 	var found []*task

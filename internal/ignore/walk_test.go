@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -198,5 +199,65 @@ func TestWalkStops(t *testing.T) {
 			t.Errorf("sorted %v: %v", sorted, err)
 		}
 		cancel()
+	}
+}
+
+// TestWalkThroughOtherDoors: folders and the files of rules are opened by those who
+// ask for it, and what they refuse is left out and told.
+func TestWalkThroughOtherDoors(t *testing.T) {
+	dir := tree(t, map[string]string{
+		".git/info/exclude": "x-*\n", ".git/config": "", ".gitignore": "*.log\n", "a/b.txt": "", "a/c.log": "", "a/.gitignore": "!c.log\nd\n", "a/d": "", "shut/e.txt": "", "x-1": "", "z": "",
+	})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var mu sync.Mutex
+	var folders, files, told []string
+	opts := WalkOptions{
+		OpenFolder: func(rel string) (fs.ReadDirFile, error) {
+			mu.Lock()
+			folders = append(folders, rel)
+			mu.Unlock()
+			if rel == "shut" {
+				return nil, fs.ErrPermission
+			}
+			if rel == "" {
+				rel = "."
+			}
+			f, err := root.Open(rel)
+			if err != nil {
+				return nil, err
+			}
+			return f, nil
+		},
+		OnError: func(path string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, path)
+		},
+	}
+	opts.OpenFile = func(path string) (*os.File, error) {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil, fs.ErrNotExist // no rules from above
+		}
+		mu.Lock()
+		files = append(files, filepath.ToSlash(rel))
+		mu.Unlock()
+		return root.Open(rel)
+	}
+	want := []string{".gitignore", "a/", "a/.gitignore", "a/b.txt", "a/c.log", "shut/", "z"}
+	if got := walked(t, dir, opts); !slices.Equal(got, want) {
+		t.Errorf("met %q, want %q", got, want)
+	}
+	if !slices.Equal(folders, []string{"", "a", "shut"}) || !slices.Equal(told, []string{"shut"}) {
+		t.Errorf("opened %q, told %q", folders, told)
+	}
+	for _, name := range []string{".gitignore", "a/.gitignore", ".git/info/exclude", ".git/config"} {
+		if !slices.Contains(files, name) {
+			t.Errorf("%s was not read this way: %q", name, files)
+		}
 	}
 }
