@@ -117,6 +117,7 @@ type Runtime struct {
 	favorites  *Favorites
 
 	subagents        *subagent.Manager
+	nursery          *nursery
 	subagentSettings *subagent.SettingsFile
 
 	attachments *attachments
@@ -156,7 +157,8 @@ func New(cfg Config) (*Runtime, error) {
 	r.attached = &companion{a: r.attachments, others: r.sameID}
 	r.companions = h.companions(cfg, r.attached)
 	r.subagentSettings = subagent.NewSettingsFile(h.agentDir, nil)
-	r.subagents = subagent.New(&nursery{rt: r, trees: map[string]family{}}, subagent.Options{Settings: r.subagentSettings})
+	r.nursery = &nursery{rt: r, trees: map[string]family{}}
+	r.subagents = subagent.New(r.nursery, subagent.Options{Settings: r.subagentSettings})
 	h.own = append(h.own, r.subagents.Extension())
 	if r.mentions, err = newMentions(r, cfg.Completion); err != nil {
 		return nil, err

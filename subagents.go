@@ -209,6 +209,11 @@ func (n *nursery) KeepOutput(parent, before, name, text string) (string, error) 
 }
 
 func (n *nursery) Look(path string, do func(subagent.View) error) error {
+	return n.look(path, func(log *session.Session) error { return do(log) })
+}
+
+// look shows a session, from memory where it is live.
+func (n *nursery) look(path string, do func(*session.Session) error) error {
 	if s, live := n.rt.registry.Live(path); live {
 		if err := do(s.Log()); !errors.Is(err, session.ErrClosed) {
 			return err

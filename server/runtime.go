@@ -73,6 +73,8 @@ type Runtime interface {
 	Attachments() (*attachment.Store, error)
 	// Subagents start and look after the children of sessions.
 	Subagents() *piweb.Subagents
+	// TreeUsage adds up what a session and the subagents below it have used.
+	TreeUsage(ctx context.Context, path string) (piweb.TreeUsage, error)
 	// SubagentSettings are the switches of subagents.
 	SubagentSettings() *subagent.SettingsFile
 	// Decide resolves the policy of a file and loads nothing.

@@ -85,6 +85,12 @@ func TestStartByHTTP(t *testing.T) {
 	if l := all.json["limits"].(map[string]any); l["total"] != 64.0 || l["dollars"] != 25.0 || all.json["spent"].(map[string]any)["children"] != 1.0 {
 		t.Errorf("the budget: %s", all.body)
 	}
+	usage := w.do(200, "GET", "/api/sessions/"+id+"/usage")
+	tree := usage.json["tree"].(map[string]any)
+	if kids := tree["subagents"].([]any); len(kids) != 1 || kids[0].(map[string]any)["sessionId"] != child || tree["answers"] != 3.0 ||
+		usage.json["counts"].(map[string]any)["assistantMessages"] != 2.0 {
+		t.Errorf("the usage: %s", usage.body)
+	}
 	request := ""
 	for _, r := range w.provider.Requests() {
 		if strings.Contains(string(r.Body), "look at it") && !strings.Contains(string(r.Body), "Report of") {

@@ -3,22 +3,29 @@ package server
 import (
 	"net/http"
 
+	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent/compact"
 	"github.com/piweb-go/piweb/session"
 )
 
-// getUsage tells what a session has used, entry by entry, from its file.
+// getUsage tells what a session has used, entry by entry, and the subagents below it,
+// from their files.
 func (s *Server) getUsage(w http.ResponseWriter, r *http.Request, args map[string]string) error {
 	return s.reading(r, args["id"], func(t *target, log *session.Session) error {
 		u, err := log.Usage()
 		if err != nil {
 			return err
 		}
+		tree, err := s.rt.TreeUsage(r.Context(), t.pathOf())
+		if err != nil {
+			return err
+		}
 		write(w, r, http.StatusOK, struct {
 			SessionID string `json:"sessionId"`
 			session.Usage
-			Context *contextUsage `json:"contextUsage,omitempty"`
-		}{t.wireID, u, s.contextUsage(t, log)})
+			Tree    piweb.TreeUsage `json:"tree"`
+			Context *contextUsage   `json:"contextUsage,omitempty"`
+		}{t.wireID, u, tree, s.contextUsage(t, log)})
 		return nil
 	})
 }

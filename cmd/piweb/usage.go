@@ -15,7 +15,8 @@ import (
 func (a *app) usageCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "usage ID|FILE", Short: "Tell what a session has used: tokens, cost, time", Args: wantArgs(1, "one session: an id, the beginning of one, or a file"),
-		Long: "Tells what a session has used, from its file: tokens, cost and time by model, all branches together.\n" +
+		Long: "Tells what a session has used, from its file: tokens, cost and time by model, all branches together;\n" +
+			"and the same of the subagents below it, from theirs.\n" +
 			"Costs are what the prices of the models came to when they answered; a model without a price costs nothing here.\n" +
 			"With --json every answer is listed.",
 		Example:           "  piweb sessions usage 01a22868\n  piweb sessions usage ./session.jsonl --json",
@@ -24,7 +25,7 @@ func (a *app) usageCommand() *cobra.Command {
 	}
 }
 
-func (a *app) usage(_ *cobra.Command, rt *piweb.Runtime, args []string) error {
+func (a *app) usage(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
 	path, err := rt.Find(cwd(), args[0])
 	if err != nil {
 		return err
@@ -38,8 +39,15 @@ func (a *app) usage(_ *cobra.Command, rt *piweb.Runtime, args []string) error {
 	if err != nil {
 		return err
 	}
+	tree, err := rt.TreeUsage(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
 	if a.json {
-		return a.printJSON(u)
+		return a.printJSON(struct {
+			session.Usage
+			Tree piweb.TreeUsage `json:"tree"`
+		}{u, tree})
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "MODEL\tANSWERS\tINPUT\tOUTPUT\tCACHE READ\tCACHE WRITE\tCOST\tTIME\t")
@@ -53,6 +61,12 @@ func (a *app) usage(_ *cobra.Command, rt *piweb.Runtime, args []string) error {
 		answers += m.Answers
 	}
 	row("all", answers, u.Total, u.Millis)
+	for _, s := range tree.Subagents {
+		row(fmt.Sprintf("subagent %s, %s", s.ID, s.Profile), s.Answers, s.Total, s.Millis)
+	}
+	if len(tree.Subagents) > 0 {
+		row("all with subagents", tree.Answers, tree.Total, tree.Millis)
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -63,6 +77,9 @@ func (a *app) usage(_ *cobra.Command, rt *piweb.Runtime, args []string) error {
 	a.printf("\n")
 	if u.Damaged > 0 {
 		a.notef("note: damaged entries, which do not count: %d\n", u.Damaged)
+	}
+	if tree.Unread > 0 {
+		a.notef("note: subagents whose files cannot be read, and which do not count: %d\n", tree.Unread)
 	}
 	return nil
 }

@@ -64,13 +64,13 @@ export function UsagePart({ session, kids }) {
     let gone = false;
     call(sessionPath(session.id, "/usage")).then((u) => !gone && setUsage(u), () => {});
     return () => { gone = true; };
-  }, [session.id, busy, last]);
+  }, [session.id, busy, last, spent["tokens"]]); // those of subagents, which go on meanwhile
   if (!usage?.counts?.assistantMessages) return null;
   const sum = usage.total;
   const facts = [t("usage.in", { n: tokens(sum.input + sum.cacheRead + sum.cacheWrite) }), t("usage.out", { n: tokens(sum.output) }), price(sum.cost.total), usage.durationMs ? duration(usage.durationMs) : ""].filter(Boolean);
   return html`<section class="usage"><h3>${t("usage.title")}</h3>
     <p>${facts.join(t("say.comma"))}</p>
-    ${(spent["tokens"] ?? 0) > 0 && html`<p>${t("usage.withSubagents", { tokens: tokens(sum.totalTokens + (spent["tokens"] ?? 0)), price: price(sum.cost.total + (spent["dollars"] ?? 0)) || dollars(0) })}</p>`}
+    ${usage.tree?.subagents.length > 0 && html`<p>${t("usage.withSubagents", { tokens: tokens(usage.tree.total.totalTokens), price: price(usage.tree.total.cost.total) || dollars(0) })}</p>`}
     ${usage.models.length > 1 && html`<ul class="usage-models">${usage.models.map((/** @type {any} */ m) => html`<li key=${m.model}>${[t("usage.model", { model: m.model, n: m.answers, tokens: tokens(m.usage.totalTokens) }), price(m.usage.cost.total ?? 0)].filter(Boolean).join(t("say.comma"))}</li>`)}</ul>`}
     ${usage.contextUsage && html`<p class="faint">${t("usage.context", { percent: number(usage.contextUsage.percent / 100, { style: "percent" }), tokens: tokens(usage.contextUsage.contextWindow) })}</p>`}
     <button type="button" class="small" disabled=${busy} title=${t("usage.compactTitle")} onClick=${() => session.compact()}>${t("usage.compact")}</button>
