@@ -3,7 +3,8 @@
 //
 // The last user message decides the answer:
 //   use NAME {json}    one call of the tool NAME; once its result is there, a text
-//   misbehave KIND     what a server must not do, each time: see `misdeeds`
+//   misbehave KIND     what a server must not do, each time: see `misdeeds`; or what it does
+//                      before it answers, see `refusals`
 //   anything else      the text of `answerTo(message)`
 import { createServer } from "node:http";
 
@@ -25,6 +26,7 @@ export function use(name, args) {
  */
 export async function startProvider() {
   const requests = [];
+  const refused = new Map(); // how often, by the text
   let onStall = () => {};
   const answer = async (request, response) => {
     let text = "";
@@ -40,6 +42,15 @@ export async function startProvider() {
       return response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"the body is not JSON"}}');
     }
     requests.push({ client: (request.headers.authorization ?? "").replace(/^Bearer /, ""), body });
+    const refusal = refusals[wanted(body.messages ?? [])];
+    if (refusal) {
+      const times = refused.get(refusal) ?? 0;
+      if (times < refusal.times) {
+        refused.set(refusal, times + 1);
+        response.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers });
+        return response.end(JSON.stringify({ error: { message: refusal.message } }));
+      }
+    }
     const events = misdeed(body.messages ?? []);
     if (events) {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -117,14 +128,28 @@ const misdeeds = {
     '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"same","type":"function","function":{"name":"ls","arguments":"{}"}},{"index":1,"id":"same","type":"function","function":{"name":"ls","arguments":"{}"}}]}}]}',
     '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}', "[DONE]",
   ],
+  // one event of 400 kB, which still fits the model's window
+  huge: [JSON.stringify({ choices: [{ index: 0, delta: { content: "one huge delta 大きい ".repeat(16_000) } }] }), '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', "[DONE]"],
   silent: ['{"choices":[{"index":0,"delta":{"content":"no word of tokens"}}]}', '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', "[DONE]"],
 };
 
-/** The events of the misdeed that the last user message asks for, once a turn. */
+/** How a server refuses: this often, and then it answers. */
+const refusals = {
+  busy: { times: Infinity, status: 429, message: "Too many requests." },
+  "busy-hint": { times: 1, status: 429, headers: { "retry-after": "1" }, message: "Too many requests." },
+  broken: { times: 2, status: 500, message: "Internal error." },
+};
+
+/** The misdeed that the last user message asks for. */
+function wanted(messages) {
+  const at = messages.findLastIndex((m) => m.role === "user");
+  return at < 0 ? null : textOf(messages[at]).match(/^misbehave (\S+)$/)?.[1];
+}
+
+/** Its events, once a turn. */
 function misdeed(messages) {
   const at = messages.findLastIndex((m) => m.role === "user");
-  const wanted = at < 0 ? null : textOf(messages[at]).match(/^misbehave (\S+)$/);
-  return wanted && !messages.slice(at + 1).some((m) => m.role === "tool") ? misdeeds[wanted[1]] : null;
+  return messages.slice(at + 1).some((m) => m.role === "tool") ? null : misdeeds[wanted(messages)];
 }
 
 function decide(messages, serial) {

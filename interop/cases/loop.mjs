@@ -25,10 +25,13 @@ export default function ({ pi, piweb, provider, makeHome }) {
     oneBranch(await agree({ pi, piweb }, home, file));
   };
 
-  const misbehaved = (kind, fails) => [`after a server that did this: ${kind}`, async () => {
+  /** asks is how often piweb asks, where the server refuses. */
+  const misbehaved = (kind, fails, asks) => [`after a server that did this: ${kind}`, async () => {
     const file = await piweb.create(home, "begin", "--tools", "read,ls");
+    const before = provider.from(PIWEB).length;
     const run = piweb.prompt(home, file, `misbehave ${kind}`);
     await (fails ? assert.rejects(run) : run);
+    if (asks) assert.equal(provider.from(PIWEB, before).length, asks);
     await bothGoOn(file);
   }];
 
@@ -38,6 +41,10 @@ export default function ({ pi, piweb, provider, makeHome }) {
     misbehaved("arguments", false),
     misbehaved("duplicate", false),
     misbehaved("silent", false),
+    misbehaved("huge", false),
+    misbehaved("busy", true, 4),
+    misbehaved("busy-hint", false, 2),
+    misbehaved("broken", false, 3),
     ["after a server that stood still in its answer, and a person who gave up", async () => {
       const file = await piweb.create(home, "begin", "--tools", "read,ls");
       await assert.rejects(piweb.interrupted(home, file, "misbehave stall", provider.stalled()));
