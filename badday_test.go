@@ -12,7 +12,8 @@ import (
 
 // TestSessionsGoOnAfterBadAnswers: on every wire a session survives answers that
 // are cut, that fail in the middle, that give two calls one id and arguments that
-// are no JSON, and that break off in a call. The provider is strict: it refuses a
+// are no JSON, that break off in a call, cannot be read, come in one huge piece, or
+// stand still until they are stopped. The provider is strict: it refuses a
 // history in which a call has no result. Afterwards another process goes on with
 // the file.
 func TestSessionsGoOnAfterBadAnswers(t *testing.T) {
@@ -25,15 +26,19 @@ func TestSessionsGoOnAfterBadAnswers(t *testing.T) {
 				{"match":"three","text":"Both came."},
 				{"match":"four","thinking":"Hm.","toolCalls":[{"name":"read","arguments":{"path":"go.mod"}}],"cut":true},
 				{"match":"five","text":"All is well."},
+				{"match":"garbled","text":"I begin","garbled":true},
+				{"match":"huge","text":"word ","textTimes":60000,"whole":true},
+				{"match":"stalled","text":"half","toolCalls":[{"name":"read","argumentsText":"{\"path\""}],"stall":true},
 				{"match":"six","text":"Still here."}]}`))
 			w.put(".pi/agent/models.json", fmt.Sprintf(`{"providers":{"rec":{"baseUrl":%q,"api":%q,"apiKey":"k","models":[{"id":"m1"}]}}}`, w.provider.URL, api))
 			w.put(".pi/agent/settings.json", `{"defaultProvider":"rec","defaultModel":"m1","retry":{"enabled":false}}`)
 			known := func(c *piweb.Config) { c.Providers = protocols() }
 			w.rt = w.runtime(known)
 			s := w.create("read", "ls")
-			for _, prompt := range []string{"one", "two", "three", "four", "five"} {
+			for _, prompt := range []string{"one", "two", "three", "four", "five", "garbled", "huge"} {
 				w.say(s, prompt)
 			}
+			w.stopAt(s, "stalled", "half")
 			path := s.Log().Path()
 			if err := w.rt.Close(); err != nil {
 				t.Fatal(err)
@@ -61,7 +66,8 @@ func TestSessionsGoOnAfterBadAnswers(t *testing.T) {
 					ids[m.ToolCallID] += 10
 				}
 			}
-			want := []message.StopReason{message.StopError, message.StopError, message.StopToolUse, message.StopEnd, message.StopError, message.StopEnd, message.StopEnd}
+			want := []message.StopReason{message.StopError, message.StopError, message.StopToolUse, message.StopEnd, message.StopError, message.StopEnd,
+				message.StopError, message.StopEnd, message.StopAborted, message.StopEnd}
 			if !slices.Equal(ends, want) {
 				t.Errorf("answers ended %v, want %v", ends, want)
 			}
@@ -70,7 +76,7 @@ func TestSessionsGoOnAfterBadAnswers(t *testing.T) {
 				switch n {
 				case 11:
 					whole++
-				case 1: // the call that was cut; it gets a result at request time
+				case 1: // a call that was cut; it gets a result at request time
 				default:
 					t.Errorf("the id %q: calls and results do not meet: %d", id, n)
 				}
@@ -82,5 +88,29 @@ func TestSessionsGoOnAfterBadAnswers(t *testing.T) {
 				t.Errorf("the last answer is %q", last.Content.PlainText())
 			}
 		})
+	}
+}
+
+// stopAt says something and stops the run when so much of the answer is there.
+func (w *world) stopAt(s *piweb.Session, text, answer string) {
+	w.t.Helper()
+	sub := s.Subscribe(0)
+	defer sub.Close()
+	turn, err := s.Prompt(w.t.Context(), piweb.Input{Text: text})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for got := ""; got != answer; {
+		e, err := sub.Next(w.t.Context())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if e.Update != nil && e.Update.Type == "text_delta" {
+			got += e.Update.Delta
+		}
+	}
+	s.Abort()
+	if err := turn.Wait(w.t.Context()); err != nil {
+		w.t.Fatal(err)
 	}
 }

@@ -119,6 +119,7 @@ func turnFloor(b *testing.B) float64 {
 // stream and adding the text up.
 func BenchmarkDelta(b *testing.B) {
 	const deltas = 10_000
+	b.Logf("%s/%s, %d CPUs; %d deltas of one word in an answer, no sync", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), deltas)
 	b.Run("loop", func(b *testing.B) {
 		n := 0
 		for b.Loop() {

@@ -203,10 +203,10 @@ func (generate) stream(s *sse) {
 	chunk := func(part map[string]any) {
 		s.event(s.generated([]any{part}, ""))
 	}
-	for _, word := range offline.Words(s.step.Thinking) {
+	for _, word := range s.step.Pieces(s.step.Thinking) {
 		chunk(map[string]any{"text": word, "thought": true})
 	}
-	for _, word := range offline.Words(s.step.FullText()) {
+	for _, word := range s.step.Pieces(s.step.FullText()) {
 		chunk(map[string]any{"text": word})
 	}
 	for _, c := range s.step.ToolCalls {
@@ -219,7 +219,7 @@ func (generate) stream(s *sse) {
 	switch {
 	case s.step.Error != nil:
 		s.event(map[string]any{"error": map[string]any{"code": s.step.Error.Status, "message": s.step.Error.Message, "status": "UNAVAILABLE"}})
-	case s.step.Cut:
+	case s.step.Broken():
 	default:
 		last := s.generated([]any{}, generateWord(s.step))
 		if u := s.step.Usage; u != nil {

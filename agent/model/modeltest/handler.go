@@ -172,6 +172,16 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request, f format) {
 	s := &sse{h: h, w: w, r: r, step: step, turn: t, n: rec.N}
 	s.control = http.NewResponseController(w)
 	f.stream(s)
+	switch {
+	case step.Garbled:
+		s.raw(`{"garbled": [`)
+	case step.Stall && !s.over:
+		_ = s.control.Flush() // the client has gone, which it will notice itself
+		select {
+		case <-r.Context().Done():
+		case <-h.stop:
+		}
+	}
 }
 
 func (h *Handler) record(r *http.Request, body []byte) Recorded {

@@ -260,7 +260,7 @@ func (messages) stream(s *sse) {
 	end := func(at int) { s.named(map[string]any{"type": "content_block_stop", "index": at}) }
 	if s.step.Thinking != "" {
 		begin(map[string]any{"type": "thinking", "thinking": "", "signature": ""})
-		for _, word := range offline.Words(s.step.Thinking) {
+		for _, word := range s.step.Pieces(s.step.Thinking) {
 			delta(index, map[string]any{"type": "thinking_delta", "thinking": word})
 		}
 		delta(index, map[string]any{"type": "signature_delta", "signature": "EqQBCg=="})
@@ -269,10 +269,10 @@ func (messages) stream(s *sse) {
 	}
 	if text := s.step.FullText(); text != "" {
 		begin(map[string]any{"type": "text", "text": ""})
-		for _, word := range offline.Words(text) {
+		for _, word := range s.step.Pieces(text) {
 			delta(index, map[string]any{"type": "text_delta", "text": word})
 		}
-		if !s.step.Cut && s.step.Error == nil {
+		if !s.step.Broken() && s.step.Error == nil {
 			end(index)
 		}
 		index++
@@ -281,7 +281,7 @@ func (messages) stream(s *sse) {
 	fragments := make([][]string, len(s.step.ToolCalls))
 	longest := 0
 	for i, c := range s.step.ToolCalls {
-		fragments[i] = offline.Fragments(c.Text())
+		fragments[i] = s.step.Fragments(c.Text())
 		longest = max(longest, len(fragments[i]))
 		begin(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}})
 		index++
@@ -296,7 +296,7 @@ func (messages) stream(s *sse) {
 	switch {
 	case s.step.Error != nil:
 		s.named(map[string]any{"type": "error", "error": map[string]any{"type": "overloaded_error", "message": s.step.Error.Message}})
-	case s.step.Cut:
+	case s.step.Broken():
 	default:
 		for i := range fragments {
 			end(first + i)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/piweb-go/piweb/agent/model/offline"
 )
 
 // responses is OpenAI's newer wire. Keys and refusals are those of the older one.
@@ -208,11 +206,11 @@ func (responses) stream(s *sse) {
 	delta := func(kind string, at int, text string) {
 		s.named(map[string]any{"type": "response." + kind + ".delta", "output_index": at, "delta": text})
 	}
-	broken := s.step.Cut || s.step.Error != nil
+	broken := s.step.Broken() || s.step.Error != nil
 	if s.step.Thinking != "" {
 		item := map[string]any{"type": "reasoning", "id": "rs_1", "summary": []any{}}
 		added(item)
-		for _, word := range offline.Words(s.step.Thinking) {
+		for _, word := range s.step.Pieces(s.step.Thinking) {
 			delta("reasoning_summary_text", index, word)
 		}
 		item["encrypted_content"] = "gAAA=="
@@ -222,7 +220,7 @@ func (responses) stream(s *sse) {
 	if text := s.step.FullText(); text != "" {
 		item := map[string]any{"type": "message", "id": "msg_1", "role": "assistant", "content": []any{}}
 		added(item)
-		for _, word := range offline.Words(text) {
+		for _, word := range s.step.Pieces(text) {
 			delta("output_text", index, word)
 		}
 		if !broken {
@@ -233,7 +231,7 @@ func (responses) stream(s *sse) {
 	first, longest := index, 0
 	fragments := make([][]string, len(s.step.ToolCalls))
 	for i, c := range s.step.ToolCalls {
-		fragments[i] = offline.Fragments(c.Text())
+		fragments[i] = s.step.Fragments(c.Text())
 		longest = max(longest, len(fragments[i]))
 		added(map[string]any{"type": "function_call", "call_id": c.ID, "name": c.Name, "arguments": ""})
 		index++

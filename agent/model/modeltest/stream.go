@@ -15,10 +15,10 @@ import (
 func (chat) stream(s *sse) {
 	step := s.step
 	s.delta(map[string]any{"role": "assistant", "content": ""})
-	for _, word := range offline.Words(step.Thinking) {
+	for _, word := range s.step.Pieces(step.Thinking) {
 		s.delta(map[string]any{"reasoning_content": word})
 	}
-	for _, word := range offline.Words(step.FullText()) {
+	for _, word := range s.step.Pieces(step.FullText()) {
 		s.delta(map[string]any{"content": word})
 	}
 	s.calls(step.ToolCalls)
@@ -27,7 +27,7 @@ func (chat) stream(s *sse) {
 		s.event(map[string]any{"error": map[string]any{
 			"message": step.Error.Message, "type": "modeltest", "code": step.Error.Code, "status": step.Error.Status,
 		}})
-	case step.Cut:
+	case step.Broken():
 	default:
 		s.finish(step.FinishWord())
 		if step.Usage != nil && s.turn.usage {
@@ -58,7 +58,7 @@ func (s *sse) calls(calls []offline.ToolCall) {
 	fragments := make([][]string, len(calls))
 	longest := 0
 	for i, c := range calls {
-		fragments[i] = offline.Fragments(c.Text())
+		fragments[i] = s.step.Fragments(c.Text())
 		longest = max(longest, len(fragments[i]))
 		s.delta(map[string]any{"tool_calls": []any{map[string]any{
 			"index": i, "id": c.ID, "type": "function",

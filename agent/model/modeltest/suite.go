@@ -115,6 +115,13 @@ func runAnswers(t *testing.T, open Factory) {
 				Stops:  1, Stop: message.StopEnd,
 			},
 		},
+		{
+			"in one huge piece", `{"steps":[{"text":"行に行を重ねて, a line.\n","textTimes":40000,"whole":true,"toolCalls":[{"id":"c","name":"ls","arguments":{}}]}]}`,
+			Answer{
+				Blocks: []message.Block{message.Text(strings.Repeat("行に行を重ねて, a line.\n", 40000)), message.ToolCall("c", "ls", []byte(`{}`))},
+				Stops:  1, Stop: message.StopToolUse,
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, Parse(t, c.script))
@@ -157,6 +164,7 @@ func runFailures(t *testing.T, open Factory) {
 			t.Errorf("the next request got %+v; a refused one must be sent once", again)
 		}
 	})
+	t.Run("garbled", func(t *testing.T) { runGarbled(t, open) })
 	t.Run("in the middle", func(t *testing.T) {
 		s := open(t, Parse(t, `{"steps":[{"text":"I begin","error":{"status":503,"message":"Overloaded."}}]}`))
 		got := Ask(t, s.Model, UserRequest("hello"))
@@ -170,7 +178,36 @@ func runFailures(t *testing.T, open Factory) {
 	})
 }
 
+func runGarbled(t *testing.T, open Factory) {
+	s := open(t, Parse(t, `{"steps":[{"text":"I begin","garbled":true}]}`))
+	got := Ask(t, s.Model, UserRequest("hello"))
+	if got.Err == nil || got.Stops != 0 || len(got.Blocks) != 1 || got.Blocks[0].Text != "I begin" {
+		t.Errorf("before something that cannot be read came %+v", got)
+	}
+}
+
 func runEnds(t *testing.T, open Factory) {
+	t.Run("stands still until its context is done", func(t *testing.T) {
+		s := open(t, Parse(t, `{"steps":[{"text":"I begin","whole":true,"stall":true},{"text":"after"}]}`))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var last error
+		for d, err := range s.Model.Stream(ctx, UserRequest("hello")) {
+			switch d.(type) {
+			case agent.TextDelta:
+				cancel()
+			case agent.Stop:
+				t.Error("it ended with a Stop")
+			}
+			last = err
+		}
+		if !errors.Is(last, context.Canceled) {
+			t.Errorf("the stream ended with %v, want context.Canceled", last)
+		}
+		if got := Ask(t, s.Model, UserRequest("hello")); got.Text() != "after" {
+			t.Errorf("the next answer is %q", got.Text())
+		}
+	})
 	slow := `{"steps":[{"text":"one two three four ","textTimes":5000,"delayMs":5},{"text":"after"}]}`
 	t.Run("context done before", func(t *testing.T) {
 		s := open(t, Parse(t, slow))

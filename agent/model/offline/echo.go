@@ -75,9 +75,9 @@ func (m *echo) Stream(ctx context.Context, req agent.Request) iter.Seq2[agent.De
 			out.fail(&agent.RequestError{Provider: m.info.Provider, Message: err.Error(), Err: err})
 			return
 		}
-		out.text(answer.text)
+		out.text(Words(answer.text))
 		for _, c := range answer.calls {
-			out.call(c.id, c.tool, string(c.arguments))
+			out.call(c.id, c.tool, Fragments(string(c.arguments)))
 		}
 		out.send(agent.UsageDelta{Usage: usageOf(req, answer)})
 		word := "stop"

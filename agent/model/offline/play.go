@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"time"
@@ -26,6 +27,9 @@ func FromScript(r io.Reader, info agent.ModelInfo) (agent.Model, error) {
 func Play(s *Script, info agent.ModelInfo) agent.Model {
 	return &scripted{info: info, player: NewPlayer(s)}
 }
+
+// errGarbled is what a wire makes of an event that it cannot read.
+var errGarbled = errors.New("an event of the answer cannot be read: it is not JSON")
 
 type scripted struct {
 	info   agent.ModelInfo
@@ -56,14 +60,18 @@ func (m *scripted) say(out *speaker, step Step) {
 		out.fail(step.Error.RequestError(m.info.Provider))
 		return
 	}
-	out.thinking(step.Thinking)
-	out.text(step.FullText())
+	out.thinking(step.Pieces(step.Thinking))
+	out.text(step.Pieces(step.FullText()))
 	for _, c := range step.ToolCalls {
-		out.call(c.ID, c.Name, c.Text())
+		out.call(c.ID, c.Name, step.Fragments(c.Text()))
 	}
 	switch {
 	case step.Error != nil:
 		out.fail(step.Error.RequestError(m.info.Provider))
+	case step.Garbled:
+		out.fail(errGarbled)
+	case step.Stall:
+		out.stall()
 	case step.Cut:
 		return
 	default:
@@ -99,32 +107,32 @@ type speaker struct {
 	done  bool
 }
 
-func (s *speaker) thinking(text string) {
-	if text == "" {
+func (s *speaker) thinking(pieces []string) {
+	if len(pieces) == 0 {
 		return
 	}
-	for _, w := range Words(text) {
+	for _, w := range pieces {
 		s.wait()
 		s.send(agent.ThinkingDelta{Index: s.block, Text: w})
 	}
 	s.block++
 }
 
-func (s *speaker) text(text string) {
-	if text == "" {
+func (s *speaker) text(pieces []string) {
+	if len(pieces) == 0 {
 		return
 	}
-	for _, w := range Words(text) {
+	for _, w := range pieces {
 		s.wait()
 		s.send(agent.TextDelta{Index: s.block, Text: w})
 	}
 	s.block++
 }
 
-func (s *speaker) call(id, name, arguments string) {
+func (s *speaker) call(id, name string, arguments []string) {
 	s.wait()
 	s.send(agent.ToolCallDelta{Index: s.block, ID: id, Name: name})
-	for _, part := range Fragments(arguments) {
+	for _, part := range arguments {
 		s.wait()
 		s.send(agent.ToolCallDelta{Index: s.block, Arguments: part})
 	}
@@ -141,6 +149,14 @@ func (s *speaker) wait() {
 	select {
 	case <-timer.C:
 	case <-s.ctx.Done():
+		s.fail(s.ctx.Err())
+	}
+}
+
+// stall says nothing more until nobody listens.
+func (s *speaker) stall() {
+	if !s.done {
+		<-s.ctx.Done()
 		s.fail(s.ctx.Err())
 	}
 }

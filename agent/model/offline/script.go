@@ -35,8 +35,13 @@ type Step struct {
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
 	Usage     *Usage     `json:"usage,omitempty"`
 	Finish    string     `json:"finish,omitempty"` // the provider's word for the end
-	Cut       bool       `json:"cut,omitempty"`
-	Error     *Failure   `json:"error,omitempty"`
+	// Whole sends thinking, text and arguments in one piece each.
+	Whole bool `json:"whole,omitempty"`
+	// What goes wrong behind the content; one of these at most, and of Error.
+	Cut     bool     `json:"cut,omitempty"`     // nothing more
+	Stall   bool     `json:"stall,omitempty"`   // nothing more, and no end, until nobody listens
+	Garbled bool     `json:"garbled,omitempty"` // something that cannot be read
+	Error   *Failure `json:"error,omitempty"`
 }
 
 // ToolCall is a call that a step makes. ArgumentsText, if set, is sent instead
@@ -118,6 +123,9 @@ func (s *Script) check() error {
 		if step.DelayMs < 0 || step.TextTimes < 0 {
 			return fmt.Errorf("offline: script: step %d has a negative number", i+1)
 		}
+		if wrong := count(step.Cut, step.Stall, step.Garbled, step.Error != nil); wrong > 1 {
+			return fmt.Errorf("offline: script: step %d goes wrong in %d ways; cut, stall, garbled and error exclude each other", i+1, wrong)
+		}
 		if step.empty() {
 			return fmt.Errorf("offline: script: step %d says nothing", i+1)
 		}
@@ -127,7 +135,35 @@ func (s *Script) check() error {
 
 func (s Step) empty() bool {
 	return s.Text == "" && s.Thinking == "" && len(s.ToolCalls) == 0 &&
-		s.Error == nil && !s.Cut && s.Finish == "" && s.Usage == nil
+		s.Error == nil && !s.Broken() && s.Finish == "" && s.Usage == nil
+}
+
+func count(conditions ...bool) (n int) {
+	for _, c := range conditions {
+		if c {
+			n++
+		}
+	}
+	return n
+}
+
+// Broken says that the answer does not come to its end.
+func (s Step) Broken() bool { return s.Cut || s.Stall || s.Garbled }
+
+// Pieces are a text as the step streams it.
+func (s Step) Pieces(text string) []string {
+	if s.Whole && text != "" {
+		return []string{text}
+	}
+	return Words(text)
+}
+
+// Fragments are the arguments of a call as the step streams them.
+func (s Step) Fragments(arguments string) []string {
+	if s.Whole {
+		return []string{arguments}
+	}
+	return Fragments(arguments)
 }
 
 // FullText is the text with its repetitions.

@@ -22,6 +22,7 @@ func TestParseScriptRefuses(t *testing.T) {
 		{"two kinds of arguments", `{"steps":[{"toolCalls":[{"name":"a","arguments":{},"argumentsText":"x"}]}]}`, "both"},
 		{"refusal that is none", `{"steps":[{"error":{"status":200,"message":"m"}}]}`, "200"},
 		{"step that says nothing", `{"steps":[{"match":"x"}]}`, "nothing"},
+		{"two ways to go wrong", `{"steps":[{"text":"x","cut":true,"stall":true}]}`, "exclude each other"},
 		{"negative delay", `{"steps":[{"text":"x","delayMs":-5}]}`, "negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
