@@ -161,10 +161,26 @@ func TestConfinedFiles(t *testing.T) {
 	if err := os.Link(outside, filepath.Join(dir, "hard.txt")); err != nil {
 		t.Skip(err)
 	}
+	alias := filepath.Join(t.TempDir(), "alias") // the folder by another way
+	if err := os.Symlink(dir, alias); err != nil {
+		t.Skip(err)
+	}
+	for tool, args := range map[string]string{"read": `{"path":"Cafe\u0301.txt"}`, "grep": `{"pattern":"four"}`, "find": `{"pattern":"*"}`, "ls": `{}`} {
+		if text := callTool(t, confinedTool(t, tool), alias, args).Content.PlainText(); !strings.Contains(text, "four") && !strings.Contains(text, "a.txt") {
+			t.Errorf("%s in a folder behind a link: %s", tool, text)
+		}
+	}
+	alias = strings.ReplaceAll(filepath.ToSlash(alias), `"`, `\"`)
 	for _, c := range []struct {
 		tool, args, want string
 		failed           bool
 	}{
+		{"read", `{"path":"` + alias + `/to/b.txt"}`, "two", false},
+		{"read", `{"path":"` + alias + `/Cafe\u0301.txt"}`, "four", false},
+		{"ls", `{"path":"` + alias + `"}`, "a.txt", false},
+		{"grep", `{"pattern":"two","path":"` + alias + `/sub"}`, "b.txt:1: two", false},
+		{"find", `{"pattern":"b*","path":"` + alias + `/sub"}`, "b.txt", false},
+		{"write", `{"path":"` + alias + `/by-alias.md","content":"x"}`, "a new file", false},
 		{"read", `{"path":"to/b.txt"}`, "two", false},
 		{"read", `{"path":"again/b.txt"}`, "two", false},
 		{"read", `{"path":"Cafe\u0301.txt"}`, "four", false}, // another normal form

@@ -104,11 +104,11 @@ func exists(path string) bool {
 // only where the next name is missing; where two names of a folder look like
 // the one asked for, neither is taken.
 func lookAlike(r reach, path string) (string, bool) {
-	at := r.top(path)
-	if at == "" {
+	at, rest, ok := r.split(path)
+	if !ok {
 		return "", false
 	}
-	for name := range strings.SplitSeq(strings.TrimPrefix(path, at), string(filepath.Separator)) {
+	for name := range strings.SplitSeq(rest, string(filepath.Separator)) {
 		next := filepath.Join(at, name)
 		if !r.exists(next) {
 			found, ok := lookAlikeIn(r, at, name)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/piweb-go/piweb/internal/confine"
 	"github.com/piweb-go/piweb/internal/ignore"
@@ -30,9 +31,9 @@ type reach interface {
 	// save makes data the content of a file, see save.go; folders that are missing
 	// are made if asked for.
 	save(path string, data []byte, folders bool) error
-	// top is where a search for a path by its parts begins; "" if the path is out of
-	// reach.
-	top(path string) string
+	// split is where a search for a path by its parts begins, and the parts. ok is
+	// false if the path is out of reach.
+	split(path string) (top, rest string, ok bool)
 }
 
 // reach is how far a call reaches.
@@ -65,8 +66,9 @@ func (machine) save(path string, data []byte, folders bool) error {
 	return saveFile(path, data)
 }
 
-func (machine) top(path string) string {
-	return filepath.VolumeName(path) + string(filepath.Separator)
+func (machine) split(path string) (top, rest string, ok bool) {
+	top = filepath.VolumeName(path) + string(filepath.Separator)
+	return top, strings.TrimPrefix(path, top), true
 }
 
 // confined reaches what lies below an open folder. Whatever is looked up is looked
@@ -107,7 +109,7 @@ func (c confined) open(path string) (*os.File, error) {
 	return f, nil
 }
 
-func (c confined) openFound(path string) (*os.File, error) { return c.root.Open(path) }
+func (c confined) openFound(path string) (*os.File, error) { return c.root.Open(c.name(path)) }
 
 func (c confined) names(path string) (fs.ReadDirFile, error) {
 	rel, _, err := c.root.Resolve(c.name(path))
@@ -145,11 +147,9 @@ func (c confined) walk(ctx context.Context, root string, opts ignore.WalkOptions
 	return ignore.Walk(ctx, filepath.Join(c.root.Path(), rel), opts, fn)
 }
 
-func (c confined) top(path string) string {
-	if _, err := c.root.Rel(c.name(path)); err != nil {
-		return ""
-	}
-	return c.root.Path() + string(filepath.Separator)
+func (c confined) split(path string) (top, rest string, ok bool) {
+	rest, err := c.root.Rel(c.name(path))
+	return c.root.Path(), rest, err == nil
 }
 
 // save writes in a folder that is held open, below the root.
