@@ -412,7 +412,7 @@ export const en = /** @type {const} */ ({
   "policy.loads": "Loads",
   "policy.mayLoad": "may load",
   "policy.isOff": "is off",
-  "policy.confined": "Confined: file tools stay inside {folder}; bash is left out, because it could leave it.",
+  "policy.confined": "Confined: the file tools cannot leave {folder}. Commands of bash could, so there is no bash here. Tools of extensions and MCP servers are not confined.",
   "policy.missing": "Allowed, but not there: {tools}",
   "policy.trust": "Folder {trust}.",
   "policy.receipts": "Receipts",

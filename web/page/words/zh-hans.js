@@ -413,7 +413,7 @@ export const zhHans = {
   "policy.loads": "加载",
   "policy.mayLoad": "可以加载",
   "policy.isOff": "已关闭",
-  "policy.confined": "受限：文件工具只能在 {folder} 内使用；不提供 bash，因为它可能越出范围。",
+  "policy.confined": "受限：文件工具无法离开 {folder}。bash 命令可以离开，因此这里不提供 bash。扩展和 MCP 服务器的工具不受此限制。",
   "policy.missing": "已允许，但不存在：{tools}",
   "policy.trust": "文件夹：{trust}。",
   "policy.receipts": "回执",
