@@ -103,8 +103,8 @@ func oracleTree(t testing.TB, dir string) []string {
 }
 
 // TestAgainstGit asks git and the rules the same questions, about every path of
-// a tree, under random rules in several files: 100 000 decisions at least.
-// -rapid.checks asks for more.
+// a tree, under random rules in several files: 100 000 decisions at least, but for
+// -short. -rapid.checks asks for more.
 func TestAgainstGit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the names are those of Linux")
@@ -139,7 +139,7 @@ func TestAgainstGit(t *testing.T) {
 		})
 	}
 	t.Logf("%d decisions were compared", decisions)
-	if decisions < 100_000 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue {
+	if decisions < 100_000 && !testing.Short() && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue {
 		t.Errorf("%d decisions are too few to say much", decisions)
 	}
 }
