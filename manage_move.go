@@ -36,7 +36,7 @@ func (r *Runtime) MoveNoted(ctx context.Context, path, cwd string) (to string, n
 	if err := r.letGo(path); err != nil {
 		return "", nil, err
 	}
-	followers := r.following(func(text string) { notes = append(notes, text) })
+	followers := r.following(false, func(text string) { notes = append(notes, text) })
 	to, err = session.Move(path, session.MoveOptions{Dir: dir, CWD: abs, Companions: followers}, r.session)
 	if err != nil {
 		return "", nil, err
@@ -45,12 +45,13 @@ func (r *Runtime) MoveNoted(ctx context.Context, path, cwd string) (to string, n
 	return to, notes, r.gone(path)
 }
 
-// following are the companions of one operation, which tells what they leave.
-func (r *Runtime) following(note func(text string)) []session.Companion {
+// following are the companions of one operation, which tells what they leave, or
+// with whole leaves nothing.
+func (r *Runtime) following(whole bool, note func(text string)) []session.Companion {
 	list := append([]session.Companion(nil), r.companions...)
 	for i, c := range list {
 		if a, ok := c.(artifact.Companion); ok {
-			a.Warn = note
+			a.Warn, a.Whole = note, whole
 			list[i] = a
 		}
 	}

@@ -98,21 +98,34 @@ func trashBelow(root string) ([]session.Trashed, error) {
 // Restore brings a deleted session back, and those of its subagents that are in
 // the trash. ref is its id, the beginning of one, the path that it had, or the one that
 // it has in the trash. If one of them cannot come back, none does.
-func (r *Runtime) Restore(_ context.Context, cwd, ref string) ([]session.Trashed, error) {
-	all, err := r.trashedFamily(cwd, ref)
-	if err != nil {
-		return nil, err
+func (r *Runtime) Restore(ctx context.Context, cwd, ref string) ([]session.Trashed, error) {
+	all, _, err := r.RestoreNoted(ctx, cwd, ref)
+	return all, err
+}
+
+// RestoreNoted is Restore, and returns what a person should know of it: that the
+// folder of outputs was there again, and now holds both. Where the same name or
+// number is in both, nothing comes back and nothing is replaced.
+func (r *Runtime) RestoreNoted(_ context.Context, cwd, ref string) (all []session.Trashed, notes []string, err error) {
+	if all, err = r.trashedFamily(cwd, ref); err != nil {
+		return nil, nil, err
 	}
+	kept := make([][]string, len(all))
 	for i, t := range all {
-		if err := session.Restore(t, r.companions, r.session); err != nil {
+		followers := r.following(true, func(text string) { kept[i] = append(kept[i], text) })
+		if err := session.Restore(t, followers, r.session); err != nil {
 			for _, back := range all[:i] {
 				_, terr := session.Trash(back.Origin, r.companions, r.session)
 				err = errors.Join(err, terr)
 			}
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return all, nil
+	for i, t := range all {
+		r.keepNotes(t.Origin, kept[i])
+		notes = append(notes, kept[i]...)
+	}
+	return all, notes, nil
 }
 
 // trashedFamily is a deleted session and those of its subagents that are in the

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/piweb-go/piweb/artifact"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/subagent"
@@ -105,15 +103,25 @@ func (n *nursery) Dispatch(ctx context.Context, d subagent.Dispatch) (subagent.C
 	if err := n.rt.inherit(d.Parent.Path, s.Log().Path()); err != nil {
 		return nil, errors.Join(err, n.rt.registry.Release(s))
 	}
+	n.born(d.Parent.Path, s.Log().Path())
+	return &child{s, n.rt.attachments}, nil
+}
+
+// born adds a child to the trees that its parent is in. A parent that is in none was
+// made since somebody looked, as a fork of a child is: then what was seen is old.
+func (n *nursery) born(parent, file string) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
+	known := false
 	for root, f := range n.trees {
-		if root == d.Parent.Path || slices.Contains(f.files, d.Parent.Path) {
-			f.files = append(f.files[:len(f.files):len(f.files)], s.Log().Path())
-			n.trees[root] = f
+		if root == parent || slices.Contains(f.files, parent) {
+			f.files = append(f.files[:len(f.files):len(f.files)], file)
+			n.trees[root], known = f, true
 		}
 	}
-	n.mu.Unlock()
-	return &child{s, n.rt.attachments}, nil
+	if !known {
+		clear(n.trees)
+	}
 }
 
 func (n *nursery) Reopen(ctx context.Context, path string) (subagent.Child, error) {
@@ -192,20 +200,6 @@ func (n *nursery) Record(ctx context.Context, path string, entries ...session.Pa
 		return err
 	}
 	return s.RecordNow(entries...)
-}
-
-func (n *nursery) KeepOutput(parent, before, name, text string) (string, error) {
-	store := artifact.New(parent, artifact.Options{})
-	id, again := strings.CutPrefix(before, "agent://")
-	if !again {
-		fresh, err := store.NewAgent("", name)
-		if err != nil {
-			return "", err
-		}
-		id = string(fresh)
-	}
-	_, err := store.SaveAgent(artifact.AgentID(id), artifact.AgentOutput{Text: text})
-	return artifact.AgentID(id).URL(), err
 }
 
 func (n *nursery) Look(path string, do func(subagent.View) error) error {

@@ -25,29 +25,9 @@ type AgentID string
 // URL is how a model asks for the output.
 func (id AgentID) URL() string { return "agent://" + string(id) }
 
-// NewAgent reserves the id of a subagent's output. The name is what somebody asked
-// for and is cleaned; parent is the id of the subagent that starts this one, or "".
-// The index is used once, whatever becomes of the subagent, also by other
-// processes, after a restart and in a fork.
-func (s *Store) NewAgent(parent AgentID, name string) (AgentID, error) {
-	prefix := ""
-	if parent != "" {
-		if err := parent.check(); err != nil {
-			return "", err
-		}
-		prefix = string(parent) + "."
-	}
-	f, err := s.make()
-	if err != nil {
-		return "", err
-	}
-	defer f.close()
-	n, err := s.reserve(f, agents(prefix))
-	if err != nil {
-		return "", err
-	}
-	return AgentID(prefix + n + "-" + cleanName(name, maxAgentName, "agent")), nil
-}
+// Levels is how many sessions keep the output: the one that started the subagent,
+// and those over it whose subagents the id names.
+func (id AgentID) Levels() int { return strings.Count(string(id), ".") + 1 }
 
 // agents is the series of agent:// below a parent. Indexes are used by answers, and
 // by transcripts of subagents that have not answered yet.

@@ -27,6 +27,11 @@ type Companion struct {
 	// Warn, if not nil, is told of what a move had to leave behind: a file whose
 	// name or id is taken in a folder that was there already.
 	Warn func(text string)
+	// Whole says that a move into a folder that was there already must not leave
+	// anything behind: if a name or an id is taken there, nothing moves. Warn is told
+	// where it did move. A session that comes back from the trash must find under
+	// each number what its conversation means by it.
+	Whole bool
 	// OS is the file system, nil for the machine's; tests make it fail.
 	OS durable.FS
 }
@@ -258,65 +263,6 @@ func (c Companion) moveAcross(src, dst string) (session.Undo, error) {
 		return nil, errors.Join(err, os.RemoveAll(dst))
 	}
 	return func() error { return errors.Join(c.fs().Rename(gone, src), os.RemoveAll(dst)) }, nil
-}
-
-// merge moves the entries of one folder into another.
-func (c Companion) merge(src, dst string) (session.Undo, error) {
-	taken, err := names(dst)
-	if err != nil {
-		return nil, err
-	}
-	list, err := os.ReadDir(src)
-	if err != nil {
-		return nil, err
-	}
-	var moved []string
-	undo := func() error {
-		var errs []error
-		for i := len(moved) - 1; i >= 0; i-- {
-			errs = append(errs, c.fs().Rename(filepath.Join(dst, moved[i]), filepath.Join(src, moved[i])))
-		}
-		return errors.Join(errs...)
-	}
-	var left []string
-	for _, e := range list {
-		name := e.Name()
-		if id, ok := idOf(name); taken[name] || ok && taken[string(id)+"."] {
-			if !isMark(name) {
-				left = append(left, name)
-			}
-			continue
-		}
-		if err := c.fs().Rename(filepath.Join(src, name), filepath.Join(dst, name)); err != nil {
-			return nil, errors.Join(err, undo())
-		}
-		moved = append(moved, name)
-	}
-	for _, dir := range []string{dst, src} {
-		if err := c.fs().SyncDir(dir); err != nil {
-			return nil, errors.Join(err, undo())
-		}
-	}
-	if len(left) > 0 && c.Warn != nil {
-		c.Warn(fmt.Sprintf("%s had outputs already; these stay in %s because their name or id is taken: %s", dst, src, available(left)))
-	}
-	return undo, nil
-}
-
-// names are the entries of a folder, and the ids that they use, each with a dot.
-func names(dir string) (map[string]bool, error) {
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	taken := map[string]bool{}
-	for _, e := range list {
-		taken[e.Name()] = true
-		if id, ok := idOf(e.Name()); ok {
-			taken[string(id)+"."] = true
-		}
-	}
-	return taken, nil
 }
 
 // isMark tells the marks of all scopes.

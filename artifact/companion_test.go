@@ -168,7 +168,7 @@ type stepping struct {
 	n      int
 	failed string
 	noLink bool
-	exdev  bool // renames of folders cross file systems
+	exdev  bool // renames and links from folder to folder cross file systems
 }
 
 func (s *stepping) step(what string) error {
@@ -206,7 +206,7 @@ func (s *stepping) Rename(from, to string) error {
 	if err := s.step("rename"); err != nil {
 		return err
 	}
-	if s.exdev && filepath.Base(from) == filepath.Base(to) {
+	if s.exdev && filepath.Base(from) == filepath.Base(to) && !IsAside(filepath.Base(filepath.Dir(from))) && !IsAside(filepath.Base(filepath.Dir(to))) {
 		if info, err := os.Stat(from); err == nil && info.IsDir() {
 			return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EXDEV}
 		}
@@ -220,6 +220,9 @@ func (s *stepping) Link(from, to string) error {
 	}
 	if s.noLink {
 		return syscall.EPERM
+	}
+	if session := strings.HasPrefix(filepath.Base(from), "20"); s.exdev && !session && filepath.Dir(from) != filepath.Dir(to) {
+		return &os.LinkError{Op: "link", Old: from, New: to, Err: syscall.EXDEV}
 	}
 	return s.OS.Link(from, to)
 }
@@ -304,8 +307,9 @@ func operations(path, other string) map[string]func(c []session.Companion, o ses
 // operation took place with both.
 func TestFaultModel(t *testing.T) {
 	for _, name := range []string{"fork", "move", "trash", "restore", "purge"} {
-		for _, variant := range []string{"", "no links", "other file system", "merge"} {
-			if variant == "other file system" && name != "move" && name != "trash" && name != "restore" || variant == "merge" && name != "move" {
+		for _, variant := range []string{"", "no links", "other file system", "merge", "merge, no links", "merge, other file system", "merge after a merge"} {
+			merge, across := strings.HasPrefix(variant, "merge"), strings.HasSuffix(variant, "other file system")
+			if across && name != "move" && name != "trash" && name != "restore" || merge && name != "move" && name != "restore" {
 				continue
 			}
 			t.Run(strings.TrimSpace(name+" "+variant), func(t *testing.T) {
@@ -317,12 +321,27 @@ func TestFaultModel(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if variant == "merge" {
-						fill(t, New(filepath.Join(other, filepath.Base(path)), Options{}), map[string]string{"1.theirs.log": "theirs", "draft.txt": "theirs too"})
+					target := New(filepath.Join(other, filepath.Base(path)), Options{})
+					if name == "restore" {
+						target = New(path, Options{})
+					}
+					switch {
+					case variant == "merge after a merge": // it was killed in the middle
+						fill(t, target, map[string]string{"0.bash.log": "zero", "0-a.md": "answer"})
+						if err := os.MkdirAll(filepath.Join(target.Folder(), "0-a"), 0o700); err != nil {
+							t.Fatal(err)
+						}
+						if err := os.WriteFile(filepath.Join(target.Folder(), "0-a", "0.bash.log"), []byte("deep"), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					case merge && name == "restore":
+						fill(t, target, map[string]string{"7.theirs.log": "theirs"})
+					case merge:
+						fill(t, target, map[string]string{"1.theirs.log": "theirs", "draft.txt": "theirs too"})
 					}
 					before := tree(t, root)
-					fs := &stepping{failAt: at, noLink: variant == "no links", exdev: variant == "other file system"}
-					err := operations(path, other)[name]([]session.Companion{Companion{OS: fs}}, session.Options{FS: fs})
+					fs := &stepping{failAt: at, noLink: strings.HasSuffix(variant, "no links"), exdev: across}
+					err := operations(path, other)[name]([]session.Companion{Companion{OS: fs, Whole: name == "restore"}}, session.Options{FS: fs})
 					after := tree(t, root)
 					if err != nil {
 						faults++

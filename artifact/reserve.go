@@ -63,8 +63,8 @@ const (
 	markAge  = time.Hour // how long a mark without a file stands for work that goes on
 )
 
-// reserve gives an id of a scope that was never given before.
-func (s *Store) reserve(f *folder, sc scope) (string, error) {
+// reserve gives an id of a scope that was never given before, from least on.
+func (s *Store) reserve(f *folder, sc scope, least int64) (string, error) {
 	s.mu.Lock()
 	next, known := s.next[sc.mark]
 	s.mu.Unlock()
@@ -75,6 +75,7 @@ func (s *Store) reserve(f *folder, sc scope) (string, error) {
 		}
 		next = seen.next
 	}
+	next = max(next, least)
 	for range maxTries {
 		mark := sc.mark + strconv.FormatInt(next, 10)
 		file, err := f.fs.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -107,6 +108,31 @@ func (s *Store) reserve(f *folder, sc scope) (string, error) {
 		return strconv.FormatInt(next, 10), nil
 	}
 	return "", fmt.Errorf("reserve an id in %s: %d are taken in a row; look what fills the folder", f.path, maxTries)
+}
+
+// claim takes one id of a scope, if it was never given here. Otherwise next is the
+// first that was not.
+func (s *Store) claim(f *folder, sc scope, n int64) (ok bool, next int64, err error) {
+	seen, err := f.look(sc)
+	if err != nil || seen.next > n {
+		return false, seen.next, err
+	}
+	mark := sc.mark + strconv.FormatInt(n, 10)
+	file, err := f.fs.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return false, n + 1, nil
+	}
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return false, n, fmt.Errorf("reserve an id in %s: %w", f.path, reason(err))
+	}
+	if seen, err = f.look(sc); err != nil || seen.files[n] {
+		return false, max(n+1, seen.next), err
+	}
+	f.clean(sc, seen, n, s.opts.Now())
+	return true, n + 1, nil
 }
 
 // look is what a folder says about the ids of a scope.

@@ -117,7 +117,7 @@ func (s *Store) Save(tool, text string) (Kept, error) {
 	if err := s.room(f, int64(len(text))); err != nil {
 		return Kept{}, err
 	}
-	id, err := s.reserve(f, artifacts)
+	id, err := s.reserve(f, artifacts, 0)
 	if err != nil {
 		return Kept{}, err
 	}
@@ -184,7 +184,7 @@ func (s *Store) create(tool string) (*output, error) {
 		f.close()
 		return nil, err
 	}
-	id, err := s.reserve(f, artifacts)
+	id, err := s.reserve(f, artifacts, 0)
 	if err == nil {
 		name := fileName(id, tool)
 		var file durable.File

@@ -56,7 +56,8 @@ func (m *Manager) execute(r *run) {
 
 // begin records that the child runs, and says how many entries it has by then.
 func (m *Manager) begin(r *run) (entries int, err error) {
-	entry, err := statusEntry(Running)
+	m.address(r)
+	entry, err := payload(StatusType, status{Running, r.output})
 	if err != nil {
 		return 0, err
 	}
@@ -70,6 +71,18 @@ func (m *Manager) begin(r *run) (entries int, err error) {
 		return nil
 	})
 	return entries, err
+}
+
+// address gives a run the address of its answer, before it can start children of
+// its own, whose addresses begin with it. Without one the answer stands in the
+// child's file all the same.
+func (m *Manager) address(r *run) {
+	if r.output != "" {
+		return
+	}
+	if url, err := m.host.NameOutput(r.parent, r.meta.Profile); err == nil {
+		r.output = url
+	}
 }
 
 // guard is asked before each further request of a run. A run that would go on
@@ -147,11 +160,7 @@ func (m *Manager) settle(r *run, res Result) {
 			res.CleanupError = err.Error()
 		}
 	}
-	if res.Output = r.output; res.Text != "" {
-		if url, err := m.host.KeepOutput(r.parent, r.output, r.meta.Profile, res.Text); err == nil {
-			res.Output = url // else the whole stands in the child's file all the same
-		}
-	}
+	m.keep(r, &res)
 	failpoint.Here("subagent-answered")
 	res.CompletedAt = stamp(m.now())
 	entry, err := payload(ResultType, res)
@@ -169,6 +178,20 @@ func (m *Manager) settle(r *run, res Result) {
 	m.tell(r)
 	if r.meta.Background {
 		m.deliver(r.parent)
+	}
+}
+
+// keep keeps the whole answer beside the parent, where it says so in the result. An
+// answer that was complete is not replaced by the last words of a later run that was
+// not (can1357/oh-my-pi#9518).
+func (m *Manager) keep(r *run, res *Result) {
+	fresh := res.Text != "" && (res.Status == Completed || !r.answered)
+	if fresh {
+		m.address(r)
+		fresh = r.output != "" && m.host.KeepOutput(r.parent, r.output, res.Text) == nil
+	}
+	if fresh || r.answered {
+		res.Output, res.Older = r.output, !fresh
 	}
 }
 

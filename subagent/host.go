@@ -35,10 +35,13 @@ type Host interface {
 	// Record appends entries to a session that no model sees, and makes them
 	// durable.
 	Record(ctx context.Context, path string, entries ...session.Payload) error
-	// KeepOutput keeps the whole answer of a child beside its parent, durable, and
-	// says at which address. before is the address of an earlier answer of the same
-	// child, which is replaced, or "".
-	KeepOutput(parent, before, name, text string) (url string, err error)
+	// NameOutput gives the address that the answers of a new child of a parent will
+	// have, once and for nobody else. name is what somebody called it.
+	NameOutput(parent, name string) (url string, err error)
+	// KeepOutput keeps the whole answer of a child under its address, durable, beside
+	// its parent and beside those over it that the address names. An earlier answer
+	// is replaced.
+	KeepOutput(parent, url, text string) error
 	// Look reads a session's file, live or not. It does not start it.
 	Look(path string, do func(View) error) error
 }

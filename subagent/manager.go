@@ -57,7 +57,8 @@ type run struct {
 	child    Child
 	task     string
 	maxTurns int
-	output   string // address of an earlier answer, or ""
+	output   string // address of its answer, or ""; for the goroutine that executes it
+	answered bool   // a complete answer of an earlier run is there
 	worktree *worktree
 
 	done chan struct{} // closed when the result is recorded
@@ -338,8 +339,9 @@ func (m *Manager) resume(ctx context.Context, parent, id, prompt string, backgro
 		child.Release()
 		return Run{}, err
 	}
+	output := m.ownOutput(ctx, parent, old)
 	r := &run{id: id, path: old.Path, parent: parent, root: t.root, child: child, task: prompt, maxTurns: meta.MaxTurns,
-		output: m.ownOutput(ctx, parent, old), done: make(chan struct{}), meta: meta, status: Queued}
+		output: output, answered: old.answered && output != "", done: make(chan struct{}), meta: meta, status: Queued}
 	m.enqueue(r, t.limits.Concurrent)
 	return m.view(r), nil
 }
@@ -348,10 +350,10 @@ func (m *Manager) resume(ctx context.Context, parent, id, prompt string, backgro
 // next. A file that names the place of a sibling's answer gets a place of its own.
 func (m *Manager) ownOutput(ctx context.Context, parent string, r Run) string {
 	siblings, err := m.Children(ctx, parent)
-	if err != nil || slices.ContainsFunc(siblings, func(s Run) bool { return s.ID != r.ID && s.Output == r.Output }) {
+	if err != nil || slices.ContainsFunc(siblings, func(s Run) bool { return s.ID != r.ID && s.Address == r.Address }) {
 		return ""
 	}
-	return r.Output
+	return r.Address
 }
 
 // Children are all children of a session, in the order in which they were made.

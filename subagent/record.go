@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -65,7 +66,8 @@ type Result struct {
 	Status       Status `json:"status"`
 	CompletedAt  string `json:"completedAt"`
 	Text         string `json:"result,omitempty"`
-	Output       string `json:"output,omitempty"` // agent://… of the whole, where the parent keeps it
+	Output       string `json:"output,omitempty"`        // agent://… of the whole, where the parent keeps it
+	Older        bool   `json:"outputIsOlder,omitempty"` // what is kept is the answer of an earlier run
 	Error        string `json:"error,omitempty"`
 	CleanupError string `json:"worktreeCleanupError,omitempty"`
 }
@@ -80,11 +82,14 @@ func payload(customType string, data any) (session.Custom, error) {
 	return session.CustomOf(customType, json.RawMessage(versioned))
 }
 
-func statusEntry(s Status) (session.Custom, error) {
-	return payload(StatusType, struct {
-		Status Status `json:"status"`
-	}{s})
+// status is what the entry of a change says.
+type status struct {
+	Status Status `json:"status"`
+	// Output is not known to pi-web: where the answer of the run will be kept.
+	Output string `json:"output,omitempty"`
 }
+
+func statusEntry(s Status) (session.Custom, error) { return payload(StatusType, status{Status: s}) }
 
 // Run is a child as its file tells it.
 type Run struct {
@@ -97,6 +102,10 @@ type Run struct {
 	// one does. A parent that died meanwhile never wrote it.
 	Call     string `json:"-"`
 	ChatOnly bool   `json:"chatOnly"`
+	// Address is where the answers of the child are kept, agent://…, or will be; ""
+	// for one that has not begun.
+	Address  string `json:"-"`
+	answered bool   // a complete answer was kept there
 	// Delivered tells whether the parent has the result; it is filled in where the
 	// parent was looked at.
 	Delivered bool `json:"delivered"`
@@ -202,8 +211,8 @@ func (r *Run) meta(data json.RawMessage) bool {
 // status notes a change; a run that begins anew has no result yet.
 func (r *Run) status(data json.RawMessage) {
 	var s struct {
-		Version    int    `json:"version"`
-		Status     Status `json:"status"`
+		Version int `json:"version"`
+		status
 		Background *bool  `json:"runInBackground"`
 		Call       string `json:"parentToolCallId"`
 	}
@@ -211,6 +220,7 @@ func (r *Run) status(data json.RawMessage) {
 		return
 	}
 	r.Result = Result{Status: s.Status}
+	r.Address = cmp.Or(s.Output, r.Address)
 	if s.Background != nil {
 		if r.Background, r.Call = *s.Background, s.Call; r.Background {
 			r.Call = ""
@@ -229,6 +239,8 @@ func (r *Run) result(data json.RawMessage) {
 	switch s.Status {
 	case Completed, Failed, Aborted, Interrupted:
 		r.Result = s.Result
+		r.Address = cmp.Or(s.Output, r.Address)
+		r.answered = r.answered || s.Result.Status == Completed && s.Output != ""
 	}
 }
 
@@ -270,7 +282,7 @@ func (r Run) shortText() string {
 		cut = i
 	}
 	where := "the whole answer stands in the subagent's session"
-	if r.Output != "" {
+	if r.Output != "" && !r.Older {
 		where = "read " + r.Output + " for all of it"
 	}
 	return fmt.Sprintf("%s\n\n[The first %d of %d bytes; %s.]", r.Text[:cut], cut, len(r.Text), where)

@@ -37,6 +37,7 @@ type world struct {
 
 	mu       sync.Mutex
 	kept     map[string]string // whole answers, by address
+	named    int
 	files    []string
 	children map[string]*child
 	notices  []session.CustomMessage
@@ -192,17 +193,21 @@ func (w *world) Record(_ context.Context, _ string, entries ...session.Payload) 
 	return err
 }
 
-func (w *world) KeepOutput(_, before, name, text string) (string, error) {
+func (w *world) NameOutput(_, name string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before == "" {
-		before = fmt.Sprintf("agent://%d-%s", len(w.kept), name)
-	}
+	w.named++
+	return fmt.Sprintf("agent://%d-%s", w.named-1, name), nil
+}
+
+func (w *world) KeepOutput(_, url, text string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.kept == nil {
 		w.kept = map[string]string{}
 	}
-	w.kept[before] = text
-	return before, nil
+	w.kept[url] = text
+	return nil
 }
 
 func (w *world) Look(path string, do func(View) error) error {

@@ -296,9 +296,12 @@ func (a *app) restoreCommand() *cobra.Command {
 			if len(args) == 0 {
 				return a.listTrash(rt)
 			}
-			back, err := rt.Restore(cmd.Context(), cwd(), args[0])
+			back, notes, err := rt.RestoreNoted(cmd.Context(), cwd(), args[0])
 			if err != nil {
 				return err
+			}
+			for _, n := range notes {
+				a.notef("note: %s\n", n)
 			}
 			if a.json {
 				return a.printJSON(trashAnswers(back))
