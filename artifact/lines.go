@@ -180,9 +180,13 @@ func (s *Store) Search(ctx context.Context, f *File, text string, offset int64, 
 	if limit <= 0 || limit > MaxHits {
 		limit = MaxHits
 	}
-	want := strings.ToLower(text)
+	want := []byte(strings.ToLower(text))
+	var low []byte
 	sc := newScanner(io.NewSectionReader(f, 0, f.Info.Size), maxLineBytes)
-	sc.parts = func(part []byte) bool { return strings.Contains(strings.ToLower(string(part)), want) }
+	sc.parts = func(part []byte) bool {
+		low = lower(low, part)
+		return bytes.Contains(low, want)
+	}
 	for sc.next() {
 		if sc.number%indexStride == 0 && ctx.Err() != nil {
 			return Found{}, ctx.Err()
@@ -201,6 +205,20 @@ func (s *Store) Search(ctx context.Context, f *File, text string, offset int64, 
 		found.Hits = append(found.Hits, line)
 	}
 	return found, sc.err
+}
+
+// lower writes text in small letters into a buffer that it may use again.
+func lower(buffer, text []byte) []byte {
+	buffer = append(buffer[:0], text...)
+	for i, c := range buffer {
+		if c >= utf8.RuneSelf {
+			return append(buffer[:i], bytes.ToLower(text[i:])...)
+		}
+		if c >= 'A' && c <= 'Z' {
+			buffer[i] = c + 'a' - 'A'
+		}
+	}
+	return buffer
 }
 
 // scanner reads lines of any length in bounded memory.

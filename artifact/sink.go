@@ -284,7 +284,7 @@ func (k *Sink) elided(s *Summary, head, tail []byte) []byte {
 	s.ElidedBytes = k.shown - int64(len(head)) - int64(len(tail))
 	tail = bytes.TrimPrefix(tail, []byte{'\n'}) // the marker ends the line
 	above, below := feedsAndOne(head), feedsAndOne(tail)
-	s.ElidedLines = s.TotalLines - above - below
+	s.ElidedLines = max(0, s.TotalLines-above-below) // within one line there is none
 	marker := fmt.Sprintf("[…%dln elided…]\n", s.ElidedLines)
 	if s.ElidedLines <= 1 {
 		marker = fmt.Sprintf("[…%s elided…]\n", Size(s.ElidedBytes))

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piweb-go/piweb/internal/confine"
+	"github.com/piweb-go/piweb/session"
 )
 
 // vectors are what the running reference (oh-my-pi 13.19.0) answered.
@@ -341,4 +342,38 @@ func FuzzResolve(f *testing.F) {
 			t.Fatalf("%q leads outside", url)
 		}
 	})
+}
+
+// TestProducerRecords: newer oh-my-pi notes beside an artifact which session made it
+// (spec/omp.md §13, "provenance"). There one folder serves several sessions; ours
+// holds what one session has, so the record decides nothing: it is no artifact and
+// uses no number, it goes along in a fork, and what another session has is not
+// found, listed or counted.
+func TestProducerRecords(t *testing.T) {
+	s, other := newStore(t, Options{}), newStore(t, Options{})
+	fill(t, other, map[string]string{"4.bash.log": "another session's", ".artifact-4.json": `{"version":1,"producerSessionId":"other"}`})
+	fill(t, s, map[string]string{"0.bash.log": "with a record", ".artifact-0.json": `{"version":1,"producerSessionId":"x"}`, "1.bash.log": "older, without", ".artifact-7.json": "{"})
+	for url, want := range map[string]string{"artifact://0": "with a record", "artifact://1": "older, without"} {
+		if text, _, err := resolve(s, url); text != want || err != nil {
+			t.Errorf("%s: %q, %v", url, text, err)
+		}
+	}
+	for _, url := range []string{"artifact://4", "artifact://7"} {
+		if text, _, err := resolve(s, url); !errors.Is(err, ErrNotFound) || !strings.HasSuffix(err.Error(), "Available: 0, 1") {
+			t.Errorf("%s: %q, %v", url, text, err)
+		}
+	}
+	if list, err := s.List(); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	to := filepath.Join(t.TempDir(), "fork.jsonl")
+	if _, err := (Companion{}).Copy(session.Place{Path: s.session}, session.Place{Path: to}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(Folder(to), ".artifact-0.json")); err != nil {
+		t.Error(err)
+	}
+	if id := save(t, s, "bash", "x"); id != "2" {
+		t.Errorf("the next id is %s", id)
+	}
 }

@@ -245,16 +245,19 @@ func (c *capture) shown() (text string, details json.RawMessage, err error) {
 		return t.Content, nil, nil
 	}
 	path, where := c.spill.where(c.raw)
-	first := t.TotalLines - t.OutputLines + 1
-	var note string
-	switch {
-	case t.LastLinePartial:
-		note = fmt.Sprintf("Last %s of line %d, which has %s; %s", formatSize(t.OutputBytes), t.TotalLines, formatSize(c.window.lastLineBytes()), where)
-	case t.TruncatedBy == CutLines:
-		note = fmt.Sprintf("Lines %d-%d of %d; %s", first, t.TotalLines, t.TotalLines, where)
-	default:
-		note = fmt.Sprintf("Lines %d-%d of %d, %s is the most at once; %s", first, t.TotalLines, t.TotalLines, formatSize(MaxBytes), where)
-	}
 	details, err = message.Marshal(bashDetails{t, path})
-	return fmt.Sprintf("%s\n\n[%s]", t.Content, note), details, err
+	return fmt.Sprintf("%s\n\n[%s; %s]", t.Content, t.shownPart(c.window.lastLineBytes()), where), details, err
+}
+
+// shownPart says which part of an output its tail is. lastLine is the length of the
+// last line, in bytes.
+func (t Truncation) shownPart(lastLine int) string {
+	if t.LastLinePartial {
+		return fmt.Sprintf("Last %s of line %d, which has %s", formatSize(t.OutputBytes), t.TotalLines, formatSize(lastLine))
+	}
+	part := fmt.Sprintf("Lines %d-%d of %d", t.TotalLines-t.OutputLines+1, t.TotalLines, t.TotalLines)
+	if t.TruncatedBy == CutBytes {
+		part += fmt.Sprintf(", %s is the most at once", formatSize(MaxBytes))
+	}
+	return part
 }
