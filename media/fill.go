@@ -27,9 +27,10 @@ const evictBatch = 4
 func (p *Placer) fill(ctx context.Context, slots []*slot, eyes Eyes) error {
 	b := eyes.Budget
 	count, total, out := 0, 0, 0 // out is how many of the oldest have to give way
+	made := map[memoKey]*slot{}  // one picture that stands in many places is opened and held once
 	for i := len(slots) - 1; i >= 0 && out == 0; i-- {
 		s := slots[i]
-		if err := p.prepare(ctx, s, eyes); err != nil {
+		if err := p.prepare(ctx, s, eyes, made); err != nil {
 			return err
 		}
 		if s.send == nil {
@@ -67,16 +68,25 @@ func (s *slot) crowd() {
 
 // shrink bounds pictures that are too wide to stand beside many others.
 func (p *Placer) shrink(ctx context.Context, slots []*slot, side int) error {
+	made := map[*message.Block]*slot{}
 	for _, s := range slots {
 		if s.send == nil || s.width <= side && s.height <= side {
 			continue
 		}
-		data, err := base64.StdEncoding.DecodeString(s.send.Data)
-		if err != nil {
-			return err // it was clean
-		}
-		if err := p.bounded(ctx, s, data); err != nil {
-			return err
+		if same := made[s.send]; same != nil {
+			s.send, s.width, s.height = same.send, same.width, same.height
+		} else {
+			data, err := base64.StdEncoding.DecodeString(s.send.Data)
+			if err != nil {
+				return err // it was clean
+			}
+			wide := s.send
+			if err := p.bounded(ctx, s, data); err != nil {
+				return err
+			}
+			if s.send != nil {
+				made[wide] = s
+			}
 		}
 		if s.send != nil && (s.width > side || s.height > side) {
 			s.crowd()
@@ -86,7 +96,7 @@ func (p *Placer) shrink(ctx context.Context, slots []*slot, side int) error {
 }
 
 // prepare decides whether a picture can go out, and as what.
-func (p *Placer) prepare(ctx context.Context, s *slot, eyes Eyes) error {
+func (p *Placer) prepare(ctx context.Context, s *slot, eyes Eyes, made map[memoKey]*slot) error {
 	text := s.data.Data
 	key := p.Admitter.memo.key(text)
 	s.key = key.String()
@@ -98,6 +108,15 @@ func (p *Placer) prepare(ctx context.Context, s *slot, eyes Eyes) error {
 		s.instead = words(proseBlindOlder, "{what}", s.what())
 		return nil
 	}
+	if same := made[key]; same != nil && same.data.Data == text {
+		s.send, s.width, s.height = same.send, same.width, same.height
+		return nil
+	}
+	defer func() {
+		if s.send != nil {
+			made[key] = s
+		}
+	}()
 	j, known := p.Admitter.memo.get(key)
 	if known && j.refused != nil {
 		s.unfit(j.refused)

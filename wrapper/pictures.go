@@ -2,6 +2,7 @@ package wrapper
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"github.com/piweb-go/piweb/agent"
@@ -38,6 +39,12 @@ func (p Pictures) counted(c *compact.Compactor, info agent.ModelInfo) *compact.C
 // refusal costs the picture, and neither the text nor the other pictures.
 func (s *Session) Admit(ctx context.Context, data []byte) (*media.Admitted, error) {
 	return s.opts.Pictures.Admitter.Admit(ctx, data)
+}
+
+// AdmitFrom is Admit for a file of a known size, in bytes. What is larger than the
+// limit is not read.
+func (s *Session) AdmitFrom(ctx context.Context, r io.Reader, size int64) (*media.Admitted, error) {
+	return s.opts.Pictures.Admitter.AdmitFrom(ctx, r, size)
 }
 
 // content is the message's content: the text, then the pictures.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +23,7 @@ type runFlags struct {
 	fresh, named, takeOver        bool
 	delegates                     bool
 	agent                         string
-	inputFiles                    []string
+	inputFiles, images            []string
 	choice                        choice
 }
 
@@ -34,6 +35,7 @@ func (a *app) runCommand() *cobra.Command {
 			"  piweb run --session 01a22868 \"what did we decide?\"\n" +
 			"  git diff | piweb run --tools read \"review this\" -\n" +
 			"  piweb run --chat-only --json \"hello\"\n" +
+			"  piweb run --image sketch.png \"what is wrong with this diagram?\"\n" +
 			"  piweb run --agent explore --input-file notes.md \"what is missing in these notes?\"",
 		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
 			f.named = cmd.Flags().Changed("session")
@@ -50,6 +52,8 @@ func (a *app) runCommand() *cobra.Command {
 	fl.StringVar(&f.thinking, "thinking", "", "the thinking level: off, minimal, low, medium, high, xhigh or max")
 	fl.StringVar(&f.agent, "agent", "", "have a subagent of this profile do it; `piweb agents` lists them")
 	fl.StringArrayVar(&f.inputFiles, "input-file", nil, "with --agent: give it this text file whole; may be repeated")
+	fl.StringArrayVar(&f.images, "image", nil, "show the model this picture (PNG, JPEG, GIF, WebP) with the prompt; may be repeated")
+	_ = cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "gif", "webp")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
 	f.choice.addTo(cmd, "tools", "the tools to ask for, comma-separated; recorded where nothing was chosen")
 	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSessions)
@@ -85,12 +89,14 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 		return usage("--input-file goes with --agent; name a file in the prompt as @file instead")
 	case f.delegates && f.agent == "":
 		return usage("--agent is empty; `piweb agents` lists the profiles")
+	case f.delegates && len(f.images) > 0:
+		return usage("--image is for a prompt of your own; a subagent can read a picture of the folder that its task names")
 	case f.delegates && f.takeOver:
 		return usage("--take-over is for a prompt of your own; leave --agent out")
 	}
 	text, err := a.promptText(args)
-	if err != nil {
-		return err
+	if err != nil && (len(f.images) == 0 || !errors.Is(err, wrapper.ErrEmpty)) {
+		return err // pictures can stand alone
 	}
 	if f.delegates {
 		return a.runAgent(ctx, rt, f, text)
@@ -98,6 +104,9 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 	if path, other, err := elsewhere(rt, f); err != nil {
 		return err
 	} else if other != nil {
+		if len(f.images) > 0 && !f.takeOver {
+			return usage("process %d holds the session, and pictures are admitted where it is answered; add --take-over, or attach them on its page", other.Holder.PID)
+		}
 		done, err := a.runElsewhere(ctx, f, other, path, text)
 		if done || err != nil {
 			return err
@@ -110,7 +119,11 @@ func (a *app) runPrompt(ctx context.Context, rt *piweb.Runtime, f *runFlags, arg
 	for _, p := range rt.Problems(s.Folder().Path) {
 		a.notef("note: %s\n", oneLine(p))
 	}
-	return a.converse(ctx, s, text)
+	in := piweb.Input{Text: text}
+	if in.Images, err = a.pictures(ctx, s, f.images); err != nil {
+		return err
+	}
+	return a.converse(ctx, s, in)
 }
 
 // promptText is the argument; where it is missing, or ends in "-", standard input
@@ -183,7 +196,7 @@ func openSession(ctx context.Context, rt *piweb.Runtime, f *runFlags) (*piweb.Se
 var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // converse sends one prompt and prints what happens.
-func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error {
+func (a *app) converse(ctx context.Context, s *piweb.Session, in piweb.Input) error {
 	// A reader that went away, as in `piweb run … | head`, must not kill the
 	// program in the middle of a record: the write fails, and the run is stopped.
 	pipe := make(chan os.Signal, 1)
@@ -198,7 +211,7 @@ func (a *app) converse(ctx context.Context, s *piweb.Session, text string) error
 	}
 	sub := s.Subscribe(0)
 	defer sub.Close()
-	turn, err := s.Prompt(asking, piweb.Input{Text: text})
+	turn, err := s.Prompt(asking, in)
 	if by := stopped.Load(); err != nil && by != nil {
 		return by
 	}
