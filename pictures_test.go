@@ -216,7 +216,7 @@ const twoAtOnce = `{"steps":[
 ]}`
 
 // The wire, per API: parallel and mixed results, a reload in another process, a
-// model that does not see, and back (T1, T8, T12, B1, B12; cases 1, 9, 20).
+// model that does not see, and back (T1, T8, T12, B1, B12; cases 1, 9, 10, 12, 20).
 func TestPicturesOnTheWire(t *testing.T) {
 	const ls = "a.png\nAGENTS.md\ngo.mod\n图 b.png"
 	chat := []string{"user: look", "tool: read a.png", "tool: " + ls, "tool: read 图",

@@ -190,7 +190,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// B5: orientations are baked into the pixels, also where nothing is scaled.
+// B5, case 15: orientations are baked into the pixels, also where nothing is scaled.
 func TestOrientation(t *testing.T) {
 	for o := 1; o <= 8; o++ {
 		for name, data := range map[string][]byte{

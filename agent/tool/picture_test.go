@@ -69,7 +69,33 @@ func TestReadPicture(t *testing.T) {
 	}
 }
 
-// T3 to T6, R-rows of the errors: one JSON text that begins with the word.
+// TestReadPictureOutside is B17: a picture that a link names outside of the folder is
+// not read where reading is confined, whatever the names are.
+func TestReadPictureOutside(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "project 図")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := string(pictures.PNG(pictures.Flat(20, 10)))
+	writeTestFile(t, filepath.Join(base, "SECRET.PNG"), data)
+	writeTestFile(t, filepath.Join(dir, "own 🖼.PNG"), data)
+	if err := os.Symlink("../SECRET.PNG", filepath.Join(dir, "link 🖼.PNG")); err != nil {
+		t.Skip(err)
+	}
+	read, ok := Confined(NewRead(Options{}), Options{})
+	if !ok {
+		t.Fatal("reading cannot be confined")
+	}
+	for name, good := range map[string]bool{"own 🖼.PNG": true, "link 🖼.PNG": false, "../SECRET.PNG": false} {
+		r, err := read.Run(t.Context(), &Call{Name: "read", Arguments: json.RawMessage(`{"path":"` + name + `"}`), CWD: dir})
+		if err != nil || r.IsError == good || (len(r.Content) == 2) != good {
+			t.Errorf("%s: %v, %+v", name, err, r)
+		}
+	}
+}
+
+// T3 to T6 (T4 too large, T5 a bitmap), case 14, R-rows of the errors: one JSON text that begins with the word.
 func TestReadPictureErrors(t *testing.T) {
 	for _, c := range []struct {
 		name string
