@@ -20,6 +20,10 @@ import (
 // first, and the id that theirs begin with, "" for a session that is no child.
 func (n *nursery) keepers(parent string) (own *artifact.Store, above []*artifact.Store, id artifact.AgentID) {
 	own = artifact.New(parent, artifact.Options{})
+	owner, err := n.rt.OwnerOf(parent)
+	if err != nil {
+		return own, nil, ""
+	}
 	levels, seen := 0, map[string]bool{}
 	for path := parent; ; {
 		seen[path] = true
@@ -40,6 +44,9 @@ func (n *nursery) keepers(parent string) (own *artifact.Store, above []*artifact
 		path = run.ParentPath
 		if h, err := session.ReadHeader(path); err != nil || h.ID != run.ParentID || seen[path] {
 			return own, above, id // the parent is gone; what is left is complete in itself
+		}
+		if whose, err := n.rt.OwnerOf(path); err != nil || whose != owner {
+			return own, above, id // a file can say what it likes of its parent
 		}
 		above = append(above, artifact.New(path, artifact.Options{}))
 	}

@@ -280,3 +280,58 @@ func TestAnswerCannotBeKept(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestAnswersStayWithTheirOwner: a session file says which session started it. Where
+// that one is somebody else's, or says nothing of being the parent, no answer is put
+// beside it.
+func TestAnswersStayWithTheirOwner(t *testing.T) {
+	w, s := delegating(t, `{"steps":[{"text":"done","repeat":true}]}`)
+	w.allowDepth(s, 2)
+	w.say(s, "hello")
+	child := w.under(s.Log().Path(), "explore", "go")
+	hers := w.create("read")
+	w.allowDepth(hers, 2)
+	w.say(hers, "hello")
+	before := keptBeside(t, s.Log().Path())
+	if err := w.rt.Release(s); err != nil {
+		t.Fatal(err)
+	}
+	// The parent's file is another session's now, as a forged record would have it.
+	data, err := os.ReadFile(hers.Log().Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile(s.Log().Path())
+	if err == nil {
+		err = os.WriteFile(s.Log().Path(), data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.under(child.Path, "explore", "go on"); r.Output != "agent://0-explore.0-explore" {
+		t.Errorf("beside the child: %q", r.Output)
+	}
+	if got := keptBeside(t, s.Log().Path()); !slices.Equal(got, before) {
+		t.Errorf("beside a file that is no parent: %q", got)
+	}
+	// It is the parent, and somebody else's.
+	if err := os.WriteFile(s.Log().Path(), own, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key, err := filepath.EvalSymlinks(s.Log().Path())
+	if err == nil {
+		err = w.rt.Owners().Set(key, "bob")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.under(child.Path, "explore", "and on"); r.Output != "agent://0-explore.1-explore" {
+		t.Errorf("beside the child: %q", r.Output)
+	}
+	if got := keptBeside(t, s.Log().Path()); !slices.Equal(got, before) {
+		t.Errorf("beside bob's: %q", got)
+	}
+	if got := keptBeside(t, child.Path); len(got) != 2 {
+		t.Errorf("beside the child: %q", got)
+	}
+}
