@@ -24,6 +24,12 @@ func (w *world) outputs(id string) *artifact.Store {
 	if err == nil {
 		_, err = st.SaveAgent(agent, artifact.AgentOutput{Text: `{"verdict":"pass","items":[{"id":1}]}`})
 	}
+	if err == nil {
+		agent, err = st.NewAgent(agent, "bob")
+	}
+	if err == nil {
+		_, err = st.SaveAgent(agent, artifact.AgentOutput{Text: "in words", Result: []byte(`{"n":[7]}`)})
+	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -45,7 +51,7 @@ func TestOutputs(t *testing.T) {
 	a := w.do(200, "GET", base)
 	list, _ := a.json["artifacts"].([]any)
 	agents, _ := a.json["agents"].([]any)
-	if len(list) != 2 || len(agents) != 1 || list[1].(map[string]any)["url"] != "artifact://1" || agents[0].(map[string]any)["url"] != "agent://0-anna" {
+	if len(list) != 2 || len(agents) != 2 || list[1].(map[string]any)["url"] != "artifact://1" || agents[1].(map[string]any)["url"] != "agent://0-anna" || agents[0].(map[string]any)["url"] != "agent://0-anna.0-bob" {
 		t.Fatalf("list: %s", a.body)
 	}
 
@@ -59,6 +65,12 @@ func TestOutputs(t *testing.T) {
 	}
 	if v := w.do(200, "GET", at("/page", "agent://0-anna?q=.items[0]")); v.json["value"] != "{\n  \"id\": 1\n}" || v.json["extracted"] != ".items[0]" {
 		t.Errorf("value: %s", v.body)
+	}
+	if v := w.do(200, "GET", at("/page", "agent://0-anna.0-bob/n/0")); v.json["value"] != "7" {
+		t.Errorf("a value of a structured result below another: %s", v.body)
+	}
+	if v := w.do(200, "GET", at("/page", "agent://0-anna.0-bob")); !strings.Contains(string(v.body), "in words") {
+		t.Errorf("its text: %s", v.body)
 	}
 	found := w.do(200, "GET", at("/search", "artifact://0", "text", "nEEDLE 名"))
 	if hits, _ := found.json["hits"].([]any); len(hits) != 1 || hits[0].(map[string]any)["n"] != 3000.0 {

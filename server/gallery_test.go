@@ -95,6 +95,17 @@ func TestPicturesOfAHistory(t *testing.T) {
 	if got := w.bare("GET", w.server.gallery.url("pics", a.SHA256)); got.status != 200 || !bytes.Equal(got.body, shot) {
 		t.Errorf("by its hash: %d, %d bytes", got.status, len(got.body))
 	}
+	// B16: the log knows who asked for which path; no picture, no signature.
+	logs := w.logs.String()
+	if !strings.Contains(logs, "/api/pictures/pics/") {
+		t.Errorf("the log does not say what was asked for:\n%.2000s", logs)
+	}
+	_, query, _ := strings.Cut(blocks[0].URL, "?")
+	for _, secret := range []string{"base64,", base64.StdEncoding.EncodeToString(large)[:200], base64.StdEncoding.EncodeToString(shot)[:200], query} {
+		if strings.Contains(logs, secret) {
+			t.Errorf("the log holds %.60q", secret)
+		}
+	}
 }
 
 // The signature alone admits, and it admits to one picture.
