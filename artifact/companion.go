@@ -198,7 +198,12 @@ func (c Companion) copyFile(root *os.Root, from, to string) error {
 	if info, err := in.Stat(); err != nil || !os.SameFile(seen, info) {
 		return fmt.Errorf("%s: %w", from, ErrLinked)
 	}
-	out, err := c.fs().OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, seen.Mode().Perm()|0o600)
+	return c.pour(in, to, seen.Mode().Perm()|0o600)
+}
+
+// pour makes a whole, synced file of a name that is free, or none.
+func (c Companion) pour(in io.Reader, to string, perm os.FileMode) error {
+	out, err := c.fs().OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
@@ -206,7 +211,10 @@ func (c Companion) copyFile(root *os.Root, from, to string) error {
 	if err == nil {
 		err = out.Sync()
 	}
-	return errors.Join(err, out.Close())
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
 }
 
 // Move takes the folder along. Where one is at the new place already, the files go

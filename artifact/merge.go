@@ -160,16 +160,11 @@ func (m *merging) copy(from, to string) error {
 	if opened, err := in.Stat(); err != nil || !os.SameFile(info, opened) {
 		return fmt.Errorf("%s: %w", from, ErrLinked)
 	}
-	out, err := m.c.fs().OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o600)
-	if err != nil {
+	if err := m.c.pour(in, to, info.Mode().Perm()|0o600); err != nil {
 		return err
 	}
 	m.did(func() error { return os.Remove(to) })
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
+	return nil
 }
 
 // putAside takes an entry that is at the new place out of the old one. It goes for
