@@ -58,3 +58,26 @@ func TestWholeOutput(t *testing.T) {
 	later.click(".tool-head", "seq 1 12345")
 	later.see(".whole-link", "Show the whole output")
 }
+
+// TestWholeAnswer opens the whole answer of a subagent, of which its parent got the
+// beginning.
+func TestWholeAnswer(t *testing.T) {
+	w := newWorld(t, startBrowser(t), `{"steps":[
+		{"match":"delegate it","toolCalls":[{"id":"c1","name":"Agent","arguments":{"prompt":"the task of the child","description":"A long one","subagent_type":"explore"}}]},
+		{"match":"the task of the child","text":"one line of the answer\n","textTimes":4000},
+		{"match":"delegate it","text":"Delegated."}]}`)
+	if err := w.rt.SubagentSettings().SetBuiltIn(true); err != nil {
+		t.Fatal(err)
+	}
+	id := w.create("read")
+	b := w.open(id)
+	b.send("delegate it")
+	b.see(".row.assistant .markdown", "Delegated.")
+	b.idle()
+	b.click(".tool-head", "A long one")
+	b.click(".whole-link button", "Show the whole output")
+	b.see("dialog .whole-pages", "Lines 1–500 of 4,000")
+	if href := get[string](b, "document.querySelector('.whole-save').href"); !strings.Contains(href, "/artifacts/raw?url=agent%3A%2F%2F0-explore") {
+		t.Errorf("saving leads to %s", href)
+	}
+}

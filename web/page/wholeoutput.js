@@ -22,12 +22,12 @@ const pageLines = 500;
 export const showOutput = "piweb:show-output";
 
 /**
- * The URL of the whole output that a note at the end of a result names, or "". The
+ * The URL of the whole output, or of a subagent's whole answer, that a note at the end of a result names, or "". The
  * note is text, so it may be anybody's: it can only lead to what this session has.
  * @param {string} text
  */
 export function wholeOf(text) {
-  const notes = [...text.slice(-1500).matchAll(/\[[^\]\n]*\b(artifact:\/\/\d+)[^\]\n]*\]/g)];
+  const notes = [...text.slice(-1500).matchAll(/\[[^\]\n]*\b(artifact:\/\/\d+|agent:\/\/[\w-]+(?:\.[\w-]+)*)[^\]\n]*\]/g)];
   return notes.at(-1)?.[1] ?? "";
 }
 
