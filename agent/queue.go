@@ -11,6 +11,8 @@ type Said struct {
 	Before  []session.Payload
 	Message *message.User
 	Custom  *message.Custom // where Message is nil
+	// ID is what the entry is to be called; "" for any id.
+	ID session.ID
 }
 
 // Said is the message, whoever it is from.
@@ -26,7 +28,7 @@ func (s Said) entry() session.Payload {
 	if s.Message == nil {
 		return session.CustomMessage{CustomType: s.Custom.CustomType, Content: s.Custom.Content, Display: s.Custom.Display, Details: s.Custom.Details}
 	}
-	return session.Message(s.Message)
+	return session.WithID(s.ID, session.Message(s.Message))
 }
 
 // Queue holds what was said while a run is on. The loop takes from it; who fills

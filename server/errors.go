@@ -81,6 +81,7 @@ var table = []row{
 	{wrapper.ErrTakenIn, http.StatusConflict, "TAKEN_IN", "The message does not wait any more: it went in."},
 	{wrapper.ErrNoAsk, http.StatusConflict, "UNKNOWN_EXTENSION_UI", "This question is answered already, or the run that asked it has ended."},
 	{agent.ErrNothingToCompact, http.StatusConflict, "NOTHING_TO_COMPACT", "There is nothing to sum up yet: the recent messages, which are kept as they are, are all there is."},
+	{session.ErrIDTaken, http.StatusConflict, "ENTRY_EXISTS", "The session has another entry under this id. Send again under another one."},
 	{session.ErrNoEntry, http.StatusNotFound, "ENTRY_NOT_FOUND", "There is no such entry in this session."},
 	{wrapper.ErrChild, http.StatusConflict, "SUBAGENT", "This session is a subagent's: its tools were fixed by its profile when it was started."},
 	{wrapper.ErrEmpty, http.StatusBadRequest, "EMPTY_PROMPT", "The message is empty. Write something to send."},

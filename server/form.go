@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/piweb-go/piweb/session"
 )
 
 // maxBody is how many bytes a JSON body may have.
@@ -100,6 +102,20 @@ func (f *form) choice(field string, of ...string) string {
 	}
 	f.bad(field)
 	return ""
+}
+
+// entry reads the id that a client chose for an entry, which may be missing. What is
+// sent again under the same id is not done twice.
+func (f *form) entry(field string) session.ID {
+	s := f.optional(field)
+	if !f.has(field) || slices.Contains(f.wrong, field) {
+		return ""
+	}
+	id, err := session.ParseID(s)
+	if err != nil {
+		f.bad(field)
+	}
+	return id
 }
 
 // flag reads a boolean that may be missing.

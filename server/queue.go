@@ -72,10 +72,11 @@ func (s *Server) queueMessage(w http.ResponseWriter, r *http.Request, id, behavi
 	text := f.str("message")
 	images := f.objects("images")
 	attached := f.list("attachmentIds")
+	entry := f.entry("entryId")
 	if err := f.check(); err != nil {
 		return err
 	}
-	in := piweb.Input{Text: text}
+	in := piweb.Input{Text: text, ID: entry}
 	if attached != nil {
 		in.Attachments = *attached
 	}

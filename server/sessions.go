@@ -206,10 +206,11 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, args map[st
 		f.adopt("images", i, o)
 	}
 	attached := f.list("attachmentIds")
+	entry := f.entry("entryId")
 	if err := f.check(); err != nil {
 		return err
 	}
-	in := piweb.Input{Text: text}
+	in := piweb.Input{Text: text, ID: entry}
 	if attached != nil {
 		in.Attachments = *attached
 	}

@@ -134,7 +134,8 @@ func (s *Session) encodeAll(payloads []Payload) ([]Entry, error) {
 	taken := make(map[ID]bool, 1) // on the stack for a few
 	entries := make([]Entry, 0, len(payloads))
 	for _, p := range payloads {
-		id, err := s.newID(taken)
+		p, want := chosen(p)
+		id, err := s.idFor(want, taken)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +168,7 @@ func (s *Session) appendInMemory(payloads []Payload) ([]ID, error) {
 	}
 	creates := false
 	for _, p := range payloads {
-		if m, ok := p.(MessagePayload); ok {
+		if m, ok := unwrapped(p).(MessagePayload); ok {
 			creates = creates || m.Message.Role() == message.RoleUser || m.Message.Role() == message.RoleAssistant
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // ID is the id of an entry, unique in its file. piweb writes 8 lower-case hex
-// characters; ids of other writers are opaque. The empty ID is "none".
+// characters, or what the author of an entry chose (see [WithID]); ids of other writers are opaque. The empty ID is "none".
 type ID string
 
 // The entry types of pi 1.6.0. Entries of any other type are kept, may be

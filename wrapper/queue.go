@@ -197,6 +197,9 @@ func (s *Session) enqueue(ctx context.Context, l line, in Input) (*Turn, error) 
 func (s *Session) tryEnqueue(ctx context.Context, l line, in Input, said **agent.Said) (t *Turn, done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t := s.saidAlready(in.ID); t != nil {
+		return t, true, nil
+	}
 	state, _ := s.State()
 	idle := state != Running
 	if idle {

@@ -219,6 +219,10 @@ type Input struct {
 	Images []*media.Admitted
 	// Attachments are ids of attachments that the session may use.
 	Attachments []string
+	// ID is what the entry of the message is to be called, chosen by who sends it.
+	// Sent again under the same id, because an answer got lost, it is the prompt
+	// that was accepted already. "" for any id, and for commands.
+	ID session.ID
 }
 
 // Turn is a prompt that was accepted.
@@ -252,6 +256,9 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t := s.saidAlready(in.ID); t != nil {
+		return t, nil
+	}
 	if err := s.idle("a prompt"); err != nil {
 		return nil, err
 	}
@@ -290,6 +297,7 @@ func (s *Session) compose(ctx context.Context, in Input) (said agent.Said, send 
 		return said, false, err
 	}
 	said.Message = &message.User{Content: content, Timestamp: time.Now().UnixMilli()}
+	said.ID = in.ID
 	said.Before, err = s.engine.loadout.x.before(ctx, said.Message)
 	return said, err == nil, err
 }

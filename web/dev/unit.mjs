@@ -5,8 +5,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, explain } from "../page/api.js";
+import { dollars, duration, fileSize, tokens } from "../page/format.js";
 import { toRows } from "../page/history.js";
+import { chooseLanguage, named, pickLanguage, t, tx } from "../page/i18n.js";
 import { withMoments, words } from "../page/moments.js";
+import { Outbox, unsure } from "../page/outbox.js";
 import { crossing, presetOf } from "../page/policywords.js";
 import { Parser } from "../page/sse.js";
 import { apply, newTurn, withoutTurn } from "../page/turn.js";
@@ -206,4 +209,44 @@ test("the window holds what is seen, no more rows than may be, and as much aroun
 test("an address names a session and a place in it", () => {
   for (const [id, entry] of [["a", ""], ["a/b c", "x/y"], ["漢字~1", "00000001"]]) assert.deepEqual(placeOfHash(hashOf(id, entry)), { id, entry });
   for (const bad of ["", "#", "#/s/", "#/s/%", "#/t/x", "#/s/a/%E0"]) assert.equal(placeOfHash(bad).id, "");
+});
+
+test("a message whose answer got lost is known again, also after a reload", () => {
+  const kept = new Map();
+  const store = { getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v), removeItem: (k) => kept.delete(k) };
+  const box = new Outbox("s", store);
+  const id = box.take("hello", []);
+  assert.match(id, /^[0-9a-f]{16}$/);
+  assert.equal(box.take("hello", []), id);
+  assert.equal(new Outbox("s", store).take("hello", []), id);
+  assert.notEqual(new Outbox("s", store).take("hello", [{ id: "att_1" }]), id);
+  const next = box.take("hello", []);
+  assert.equal(box.arrived([{ entryId: "other" }]), null);
+  assert.equal(box.arrived([{ entryId: "other" }, { entryId: next }]), "hello");
+  assert.equal(box.arrived([{ entryId: next }]), null);
+  assert.notEqual(box.take("hello", []), next);
+  const lost = (status, code) => unsure(new ApiError(status, code, ""));
+  assert.deepEqual([lost(0, "UNREACHABLE"), lost(200, "BAD_ANSWER"), lost(504, "TIMEOUT"), lost(409, "RUNNING"), lost(503, "SHUTTING_DOWN"), unsure(new Error("x"))], [true, true, true, false, false, false]);
+});
+
+test("the language of the page is one that there is", () => {
+  assert.equal(pickLanguage(["de-DE", "zh-TW", "en"]), "zh-Hans");
+  assert.equal(pickLanguage(["de", "en-GB", "zh"]), "en");
+  assert.equal(pickLanguage(["de"]), "en");
+  assert.equal(pickLanguage([]), "en");
+});
+
+test("texts are told what they name, in both languages", () => {
+  const both = (f) => ["en", "zh-Hans"].map((l) => (chooseLanguage(l), f()));
+  assert.deepEqual(both(() => t("say.bytes", { n: 1 })), ["1 byte", "1 字节"]);
+  assert.deepEqual(both(() => t("say.bytes", { n: 12345 })), ["12,345 bytes", "12,345 字节"]);
+  assert.deepEqual(both(() => tx("start.hint", { new: 1, search: ["x"], keys: null })[3]), [["x"], ["x"]]);
+  assert.deepEqual(both(() => named("status", "running")), ["works", "工作中"]);
+  assert.deepEqual(both(() => named("status", "toString")), ["toString", "toString"]);
+  assert.deepEqual(both(() => duration(83_000)), ["1 min 23 s", "1 分 23 秒"]);
+  assert.deepEqual(both(() => duration(1234)), ["1.2 s", "1.2 秒"]);
+  assert.deepEqual(both(() => tokens(1_250_000)).map((s) => s.length > 3), [true, true]);
+  assert.deepEqual(both(() => fileSize(1536 * 1024)), ["1.5 MB", "1.5 MB"]);
+  assert.deepEqual(both(() => dollars(0.5)), ["$0.50", "$0.50"]);
+  chooseLanguage("");
 });

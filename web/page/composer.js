@@ -88,6 +88,16 @@ export function Composer({ session }) {
     keepDraft(session.id, next);
   };
 
+  // No answer had come, and it is in the file all the same.
+  useEffect(() => {
+    if (state.delivered === null) return;
+    if (state.delivered === text) {
+      write("");
+      attached.drop(attached.ready);
+    }
+    session.set({ delivered: null });
+  }, [state.delivered]);
+
   /** @param {boolean} [atTheEnd] of a running turn */
   const send = async (atTheEnd) => {
     if (!sendable || state.doing || reason) return;
@@ -208,6 +218,11 @@ export function Composer({ session }) {
         <span><strong>${state.sendProblem.text}</strong>${state.sendProblem.detail && html` <span class="detail" dir="auto">${state.sendProblem.detail}</span>`}</span>
         <button type="button" class="icon-button" aria-label=${t("say.dismiss")} onClick=${() => session.set({ sendProblem: null })}><${Icon} name="close" /></button>
       </div>`}
+      <${Away} session=${session} />
+      ${state.unheard.length > 0 && html`<div class="strip queued" role="alert">
+        <span class="grow"><strong>${t("send.unheard", { n: state.unheard.length })}</strong><ul>${state.unheard.map((u, i) => html`<li key=${i}><span class="queued-text" dir="auto">${u}</span></li>`)}</ul></span>
+        <button type="button" onClick=${() => { write([...state.unheard, text].filter((s) => s.trim()).join("\n\n")); session.set({ unheard: [] }); area.current?.focus(); }}>${t("send.unheardBack")}</button>
+        <button type="button" class="icon-button" aria-label=${t("say.dismiss")} onClick=${() => session.set({ unheard: [] })}><${Icon} name="close" /></button></div>`}
       <${TrustQuestion} session=${session} />
       <${Questions} session=${session} />
       <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => (write(text.trim() ? `${back}\n\n${text}` : back), area.current?.focus())} />
@@ -240,4 +255,13 @@ function ConnectionNote({ session }) {
   // The first connection takes a moment on every page; only a lost one is news.
   if (phase !== "ready" || !(connection === "waiting" || (connection === "connecting" && (session.connection?.failures ?? 0) > 0))) return null;
   return html`<span class="lost"><span class="spinner" />${t("composer.lost")}</span>`;
+}
+
+/** Where the line stays away, in words that calm. @param {{session: OpenSession}} props */
+function Away({ session }) {
+  const { connection, phase } = session.state;
+  const failures = session.connection?.failures ?? 0;
+  if (phase !== "ready" || failures < 3 || connection === "open" || connection === "closed" || connection === "paused") return null;
+  return html`<div class="strip away" role="status"><span class="grow"><strong>${t("away.title")}</strong> <span class="detail">${t("away.text")}</span></span>
+    <button type="button" onClick=${() => session.connection?.hurry()}>${t("away.now")}</button></div>`;
 }

@@ -1,6 +1,5 @@
 // Times, sizes and names in words, as the page's language writes them.
 
-import { html } from "./html.js";
 import { formatter, locale, number, t as say } from "./i18n.js";
 
 /** @param {string} name @param {Intl.DateTimeFormatOptions} o */
@@ -24,18 +23,8 @@ export function shortTime(t, now = new Date()) {
   return t.getFullYear() === now.getFullYear() ? day(t) : dayYear(t);
 }
 
-/**
- * A <time> element.
- * @param {{at: number | string | undefined, short?: boolean}} props
- */
-export function Time({ at, short }) {
-  const t = new Date(at ?? NaN);
-  if (Number.isNaN(t.getTime())) return null;
-  return html`<time dateTime=${t.toISOString()} title=${wholeTime(t)}>${short ? shortTime(t) : `${sameDay(t) ? "" : day(t) + ", "}${clock(t)}`}</time>`;
-}
-
-/** @param {Date} t */
-const sameDay = (t) => t.toDateString() === new Date().toDateString();
+/** A moment in a transcript: the day only where it is another. @param {Date} t */
+export const rowTime = (t) => `${t.toDateString() === new Date().toDateString() ? "" : day(t) + ", "}${clock(t)}`;
 
 /** @param {number | undefined} ms */
 export function duration(ms) {

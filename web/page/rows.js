@@ -1,7 +1,7 @@
 // One row of the transcript: what a person said, what a model answered, or a note.
 
 import { FileChip, SessionID } from "./attachments.js";
-import { duration, Time } from "./format.js";
+import { duration } from "./format.js";
 import { html, memo } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
@@ -9,6 +9,7 @@ import { useKept } from "./kept.js";
 import { Markdown } from "./markdown.js";
 import { MomentView } from "./momentrow.js";
 import { AnswerActions, EditSaid, SaidActions } from "./rowactions.js";
+import { Time } from "./time.js";
 import { PictureView, ToolCard } from "./toolcard.js";
 import { Spent } from "./usage.js";
 

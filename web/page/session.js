@@ -2,10 +2,11 @@
 // page may ask of it. Components show what is in here and call its methods.
 
 import { call, explain, sessionPath, streamURL } from "./api.js";
-import { toRows } from "./history.js";
+import { textOf, toRows } from "./history.js";
 import { Store } from "./html.js";
 import { language, t } from "./i18n.js";
 import { withMoments } from "./moments.js";
+import { Outbox, unsure } from "./outbox.js";
 import { earlier, freshTime, latest, update } from "./saying.js";
 import { Connection } from "./sse.js";
 import { apply, newTurn, withoutTurn } from "./turn.js";
@@ -47,6 +48,8 @@ import { noWaiting, questionOf, waitingOf } from "./waiting.js";
  * @property {string[]} notices
  * @property {Waiting} waiting messages that wait for their place in the run
  * @property {Question[]} questions calls that wait for a yes
+ * @property {string | null} delivered the text of a message of which no answer came, and which is in the file
+ * @property {string[]} unheard messages that waited when the server went away
  * @property {string} said for screen readers
  */
 
@@ -94,7 +97,7 @@ export class OpenSession extends Store {
       phase: known ? "ready" : "loading", problem: null, messages: known?.messages ?? [], missing: known?.missing ?? 0, target: null, astray: "", labels: {}, offered: null, live: null, busy: false, pending: null,
       connection: "connecting", tools: null, policy: null, policyProblem: null, changing: false, models: [], model: null, thinking: "off",
       name: "", file: "", doing: "", sendProblem: null, turnProblem: null, notices: [], said: "",
-      waiting: noWaiting, questions: [],
+      waiting: noWaiting, questions: [], delivered: null, unheard: [],
     });
     this.id = id;
     this.onChange = onChange;
@@ -107,6 +110,7 @@ export class OpenSession extends Store {
     this.greeted = false;
     this.replayUntil = 0;
     this.connectedOnce = false;
+    this.outbox = new Outbox(id);
     /** @type {Connection | null} */
     this.connection = null;
     /** @type {Turn | null} the turn as of the last chunk; the state follows once per frame */
@@ -140,10 +144,7 @@ export class OpenSession extends Store {
       state: (connection) => {
         if (this.closed) return;
         if (connection === "open") {
-          if (this.connectedOnce) {
-            void this.refetch();
-            void this.refreshPolicy();
-          }
+          if (this.connectedOnce) void this.again();
           this.connectedOnce = true;
           this.greeted = false;
         }
@@ -161,6 +162,23 @@ export class OpenSession extends Store {
   /** @param {string} said */
   say(said) {
     this.set({ said });
+  }
+
+  /** After the stream was away, perhaps with the server: everything is asked for anew. */
+  async again() {
+    const waited = this.state.waiting;
+    const before = new Set(this.state.messages.map((m) => m?.entryId));
+    this.set({ waiting: noWaiting, questions: [] }); // what still waits is told anew
+    this.onChange();
+    void this.refreshState();
+    void this.refreshPolicy();
+    await this.refetch();
+    if (waited === noWaiting || this.closed) return;
+    await new Promise((tell) => setTimeout(tell, 500)); // the first frames come with the stream
+    const heard = [...this.state.waiting.steering, ...this.state.waiting.followUp];
+    for (const m of this.state.messages) if (m?.role === "user" && !before.has(m.entryId)) heard.push(textOf(m.content));
+    const unheard = [...waited.steering, ...waited.followUp].filter((text) => !heard.includes(text));
+    if (unheard.length) this.set({ unheard: [...this.state.unheard, ...unheard] });
   }
 
   // ---- reading
@@ -189,6 +207,8 @@ export class OpenSession extends Store {
         /** @type {Partial<State>} */
         const patch = { phase: "ready", problem: null, messages: list, missing, labels };
         if (this.state.pending && arrived(list, this.state.pending.after)) patch.pending = null;
+        const delivered = this.state.doing === "sending" ? null : this.outbox.arrived(list);
+        if (delivered !== null) Object.assign(patch, { delivered, sendProblem: null });
         if (ending && turns === this.turns) {
           patch.turnProblem = this.leftProblem(list);
           patch.pending = null;
@@ -496,7 +516,8 @@ export class OpenSession extends Store {
     const last = this.state.messages[this.state.messages.length - 1];
     const pending = { text, files, after: String(last?.entryId ?? ""), time: Date.now() };
     try {
-      await call(sessionPath(this.id, "/messages"), { method: "POST", body: { ...withFiles(text, files), ...(images.length ? { images } : {}) } });
+      await call(sessionPath(this.id, "/messages"), { method: "POST", body: { ...withFiles(text, files, this.outbox.take(text, files)), ...(images.length ? { images } : {}) } });
+      this.outbox.settle();
       if (arrived(this.state.messages, pending.after)) this.set({ doing: "" });
       else this.set({ doing: "", pending });
       // A command may lead to no message at all.
@@ -504,9 +525,20 @@ export class OpenSession extends Store {
       this.onChange();
       return true;
     } catch (e) {
-      this.set({ doing: "", sendProblem: explain(e) });
+      this.notSent(e);
       return false;
     }
+  }
+
+  /** A message was refused, or nobody knows what became of it. @param {unknown} e */
+  notSent(e) {
+    if (!unsure(e)) {
+      this.outbox.settle();
+      this.set({ doing: "", sendProblem: explain(e) });
+      return;
+    }
+    this.set({ doing: "", sendProblem: { text: t("send.unsure"), detail: t("send.unsureDetail") } });
+    void this.refetch(); // the file may say that it arrived
   }
 
   /**
@@ -517,11 +549,12 @@ export class OpenSession extends Store {
     if (this.state.doing) return false;
     this.set({ doing: "sending", sendProblem: null });
     try {
-      await call(sessionPath(this.id, `/${how}`), { method: "POST", body: withFiles(text, files) });
+      await call(sessionPath(this.id, `/${how}`), { method: "POST", body: withFiles(text, files, this.outbox.take(text, files)) });
+      this.outbox.settle();
       this.set({ doing: "", said: t("composer.waits") });
       return true;
     } catch (e) {
-      this.set({ doing: "", sendProblem: explain(e) });
+      this.notSent(e);
       return false;
     }
   }
@@ -667,8 +700,8 @@ function arrived(messages, after) {
 /** @type {WeakMap<object, Row>} */
 const pendingRows = new WeakMap();
 
-/** @param {string} text @param {AttachedFile[]} files */
-const withFiles = (text, files) => (files.length ? { message: text, attachmentIds: files.map((f) => f.id) } : { message: text });
+/** @param {string} text @param {AttachedFile[]} files @param {string} entryId what the entry is to be called */
+const withFiles = (text, files, entryId) => ({ message: text, entryId, ...(files.length ? { attachmentIds: files.map((f) => f.id) } : {}) });
 
 /** @param {{text: string, files: AttachedFile[], time: number}} p @returns {Row} */
 function pendingRow(p) {

@@ -1,7 +1,7 @@
 // The sessions, by folder.
 
 import { useState } from "preact/hooks";
-import { splitPath, oneLine, Time } from "./format.js";
+import { splitPath, oneLine } from "./format.js";
 import { Hits } from "./hits.js";
 import { html, memo, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
@@ -10,6 +10,7 @@ import { LanguageChoice } from "./language.js";
 import { hashOf } from "./place.js";
 import { byFolder, titleOf, withChildren } from "./list.js";
 import { kindOfList, kindWords } from "./policywords.js";
+import { Time } from "./time.js";
 
 /** @import {SessionList} from "./list.js" */
 /** @import {SessionItem} from "./types.js" */

@@ -12,6 +12,10 @@ const rest = 30_000;
 
 /** The server sends something at least every 15 seconds; silence means it is gone. */
 const silence = 40_000;
+/** Where there is a reason to doubt the line, so much silence is enough. */
+const doubt = 20_000;
+/** How often the clock is looked at: one that jumped says that the machine slept. */
+const beat = 5_000;
 
 /**
  * Parser turns text into frames. It takes pieces of any size; line ends may be
@@ -89,21 +93,47 @@ export class Connection {
     this.openWaiters = [];
     this.paused = false;
     this.resting = 0;
+    /** When something was heard, or a try began. */
+    this.heard = Date.now();
+    this.slept = false;
+    /** The next try needs no wait. */
+    this.soon = false;
+    /** Tries at once: the line is back, somebody looks, or wants it. */
     this.hurry = () => {
       clearTimeout(this.resting);
-      if (!document.hidden) {
-        this.paused = false;
-        this.wake?.();
-      } else this.restLater();
+      if (document.hidden) {
+        this.restLater();
+        return;
+      }
+      this.paused = false;
+      // A line that was cut while the machine slept says nothing of it.
+      if (this.slept || Date.now() - this.heard > doubt) {
+        this.soon = true;
+        this.current?.abort();
+      }
+      this.slept = false;
+      this.wake?.();
     };
+    let last = Date.now();
+    this.beat = setInterval(() => {
+      const gap = Date.now() - last;
+      last = Date.now();
+      // Pages that nobody looks at have slow clocks.
+      if (gap < beat * 4) return;
+      this.slept = true;
+      if (!document.hidden) this.hurry();
+    }, beat);
     addEventListener("online", this.hurry);
+    addEventListener("pageshow", this.hurry);
     document.addEventListener("visibilitychange", this.hurry);
     void this.run();
   }
 
   close() {
     this.closed = true;
+    clearInterval(this.beat);
     removeEventListener("online", this.hurry);
+    removeEventListener("pageshow", this.hurry);
     document.removeEventListener("visibilitychange", this.hurry);
     clearTimeout(this.resting);
     this.current?.abort();
@@ -169,6 +199,10 @@ export class Connection {
         await this.pause(Infinity);
         continue;
       }
+      if (this.soon) {
+        this.soon = false;
+        continue;
+      }
       this.failures++;
       const wait = Math.min(15_000, 400 * 2 ** Math.min(this.failures, 6)) * (0.75 + Math.random() / 2);
       this.handlers.state("waiting", Date.now() + wait);
@@ -194,6 +228,7 @@ export class Connection {
   async once() {
     const abort = new AbortController();
     this.current = abort;
+    this.heard = Date.now();
     let timer = setTimeout(() => abort.abort(), silence);
     try {
       /** @type {Record<string, string>} */
@@ -220,6 +255,7 @@ export class Connection {
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return;
+        this.heard = Date.now();
         clearTimeout(timer);
         timer = setTimeout(() => abort.abort(), silence);
         parser.push(decoder.decode(value, { stream: true }));
