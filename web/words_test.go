@@ -149,12 +149,10 @@ var ownWords = map[string][]string{
 	// Each language by its own name.
 	"i18n.js": {"English", "简体中文"},
 	// Words of the browser: selectors, types, keys.
-	"main.js":     {"input, textarea, select"},
 	"composer.js": {"Files"},
-	"sidebar.js":  {"Home", "End"},
 	"markdown.js": {"<img src=\"\x00\" alt=\"\x00\">", "noopener noreferrer"},
 	// What stands on the keys.
-	"dialog.js": {"Enter", "Alt ↑  Alt ↓", "Shift Enter", "Esc"},
+	"keymap.js": {"Alt+/", "Alt+ArrowUp", "Alt+ArrowDown", "Alt+Arrow", "Escape", "Enter", "Shift+Enter", "Alt+Enter", "Home", "End", "Tab", "Esc", "input, textarea, select"},
 	// What people write after the fence of a code block.
 	"code.js": {"bash c cpp csharp css diff dockerfile go ini java javascript json kotlin lua makefile markdown php powershell python",
 		"ruby rust sql swift typescript xml yaml", "sh shell zsh console shellscript", "c++ cc hpp", "toml conf", "js jsx mjs cjs node",

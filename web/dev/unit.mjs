@@ -9,6 +9,7 @@ import { dollars, duration, fileSize, tokens } from "../page/format.js";
 import { toRows } from "../page/history.js";
 import { chooseLanguage, named, pickLanguage, t, tx } from "../page/i18n.js";
 import { withMoments, words } from "../page/moments.js";
+import { capsOf, keymap, lineOf } from "../page/keymap.js";
 import { Outbox, unsure } from "../page/outbox.js";
 import { crossing, presetOf } from "../page/policywords.js";
 import { Parser } from "../page/sse.js";
@@ -249,4 +250,41 @@ test("texts are told what they name, in both languages", () => {
   assert.deepEqual(both(() => fileSize(1536 * 1024)), ["1.5 MB", "1.5 MB"]);
   assert.deepEqual(both(() => dollars(0.5)), ["$0.50", "$0.50"]);
   chooseLanguage("");
+});
+
+test("keys: one line each, none that a browser or a screen reader needs", () => {
+  const seen = new Set();
+  for (const { where, id, keys, what } of keymap) {
+    for (const key of keys) {
+      assert.ok(!seen.has(`${where} ${key}`), `${where} has ${key} twice`);
+      seen.add(`${where} ${key}`);
+      assert.match(key, /^(Alt\+(Arrow(Up|Down)|\/|Enter)|Shift\+Enter|Enter|Escape|Tab|Home|End|Page(Up|Down)|Arrow(Up|Down|Right)|[a-z/?])$/, `${id}: ${key}`);
+      assert.ok(capsOf(key).join("").length > 0);
+    }
+    if (where !== "completion") assert.notEqual(what, "", `${id} is not in the help`);
+  }
+});
+
+test("keys: what is typed, composed or held down with another key is no command", () => {
+  class Element {
+    constructor(tag, value = "") {
+      Object.assign(this, { tag, value });
+    }
+    matches(list) {
+      return list.split(", ").includes(this.tag);
+    }
+  }
+  class TextArea extends Element {}
+  Object.assign(globalThis, { HTMLElement: Element, HTMLTextAreaElement: TextArea });
+  const body = new Element("body");
+  const line = (key, o = {}) => lineOf({ key, target: body, ...o }, o.where ?? "page");
+  assert.deepEqual(["/", "n", "?", "Escape", "x", "N"].map((k) => line(k)), ["search", "new", "help", "escape", "", ""]);
+  assert.deepEqual([line("?", { shiftKey: true }), line("n", { ctrlKey: true }), line("p", { metaKey: true }), line("n", { altKey: true })], ["help", "", "", ""]);
+  for (const tag of ["input", "select", "textarea"]) assert.equal(line("n", { target: new Element(tag) }), "", tag);
+  assert.equal(line("÷", { altKey: true, code: "Slash", target: new TextArea("textarea", "text") }), "search");
+  assert.equal(line("ArrowDown", { altKey: true, target: new TextArea("textarea", "") }), "after");
+  assert.equal(line("ArrowDown", { altKey: true, target: new TextArea("textarea", "text") }), "");
+  assert.equal(line("ArrowDown", { altKey: true, target: new Element("select") }), "");
+  const composer = { where: "composer", target: new TextArea("textarea", "ni") };
+  assert.deepEqual([line("Enter", composer), line("Enter", { ...composer, isComposing: true }), line("Enter", { ...composer, keyCode: 229 }), line("Enter", { ...composer, shiftKey: true })], ["send", "", "", "newLine"]);
 });

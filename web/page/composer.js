@@ -7,6 +7,7 @@ import { Completion } from "./complete.js";
 import { html, useStore } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { composing, lineOf } from "./keymap.js";
 import { TrustQuestion } from "./loaded.js";
 import { optionID, Popover } from "./popover.js";
 import { Questions, WaitingMessages } from "./waiting.js";
@@ -161,34 +162,34 @@ export function Composer({ session }) {
 
   /** Whether a key was for the list. @param {KeyboardEvent} e */
   const listKey = (e) => {
-    if (e.key === "Escape" && completion.state.token && completion.state.asked) {
+    const line = lineOf(e, "completion");
+    if (line === "dismiss" && completion.state.token && completion.state.asked) {
       completion.dismiss();
       return true;
     }
-    if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return false;
     const el = area.current;
-    if (e.key === "Enter" && el && token?.trigger === "@" && completion.waiting) {
+    if (line === "take" && el && token?.trigger === "@" && completion.waiting) {
       // Typed faster than the answer: it is taken when it comes, or there is none.
       void completion.settled().then((item) => (item ? pick(item, false) : send()));
       return true;
     }
     if (!completion.takesKeys) return false;
     const item = items[chosen];
-    switch (e.key) {
-      case "ArrowDown": completion.move(1); return true;
-      case "ArrowUp": completion.move(-1); return true;
-      case "PageDown": completion.move(8); return true;
-      case "PageUp": completion.move(-8); return true;
-      case "Enter":
-      case "Tab":
+    switch (line) {
+      case "nextItem": completion.move(1); return true;
+      case "previousItem": completion.move(-1); return true;
+      case "nextPage": completion.move(8); return true;
+      case "previousPage": completion.move(-8); return true;
+      case "take":
         if (!item || !el || !token) return false;
         // Nothing is left to choose where all of it is typed.
-        if (e.key === "Enter" && el.value.slice(token.start, token.end) === item.insertText) return false;
-        pick(item, e.key === "Tab" && !!item.folder);
+        if (el.value.slice(token.start, token.end) === item.insertText) return false;
+        pick(item, false);
         return true;
-      case "ArrowRight":
-        if (!item?.folder || !el || el.selectionStart !== el.value.length) return false;
-        pick(item, true);
+      case "enter":
+        // The arrow is for the caret where it can still move.
+        if (!item || !el || (e.key === "ArrowRight" && (!item.folder || el.selectionStart !== el.value.length))) return false;
+        pick(item, !!item.folder);
         return true;
     }
     return false;
@@ -196,15 +197,16 @@ export function Composer({ session }) {
 
   /** @param {KeyboardEvent} e */
   const onKey = (e) => {
-    // The Enter that picks a word in an input method is not ours (229: older browsers).
-    if (e.isComposing || e.keyCode === 229) return;
+    // The Enter that picks a word in an input method is not ours.
+    if (composing(e)) return;
     if (listKey(e)) {
       e.preventDefault();
       return;
     }
-    if (e.key === "Enter" && !e.shiftKey && (!e.altKey || state.busy)) {
+    const line = lineOf(e, "composer");
+    if (line === "send" || (line === "sendLast" && state.busy)) {
       e.preventDefault();
-      void send(e.altKey);
+      void send(line === "sendLast");
     }
   };
 

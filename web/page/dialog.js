@@ -32,26 +32,3 @@ export function Dialog({ title, onClose, children, wide = false }) {
     </div>
   </dialog>`;
 }
-
-const shortcuts = /** @type {const} */ ([
-  ["/  or  Ctrl K", "keys.search"],
-  ["n", "keys.new"],
-  ["↑ ↓", "keys.list"],
-  ["Enter", "keys.enter"],
-  ["Alt ↑  Alt ↓", "keys.neighbours"],
-  ["Shift Enter", "keys.newLine"],
-  ["@  #  /", "keys.complete"],
-  ["Esc", "keys.escape"],
-  ["m", "keys.write"],
-  ["t", "keys.tree"],
-  ["p", "keys.policy"],
-  [",", "keys.settings"],
-  ["?", "keys.help"],
-]);
-
-/** @param {{onClose: () => void}} props */
-export function Shortcuts({ onClose }) {
-  return html`<${Dialog} title=${t("keys.title")} onClose=${onClose}>
-    <dl class="keys">${shortcuts.map(([k, what]) => html`<div><dt>${k.split("  ").map((w) => (w === "or" ? ` ${t("keys.or")} ` : html`<kbd>${w}</kbd>`))}</dt><dd>${t(what)}</dd></div>`)}</dl>
-  <//>`;
-}

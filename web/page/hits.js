@@ -1,9 +1,10 @@
 // What was found in messages: by session, each hit a way to where it was said.
 
-import { oneLine, Time } from "./format.js";
+import { oneLine } from "./format.js";
 import { html } from "./html.js";
 import { named, t } from "./i18n.js";
 import { hashOf } from "./place.js";
+import { Time } from "./time.js";
 
 /** @import {SearchHit} from "./types.js" */
 

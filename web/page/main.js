@@ -6,10 +6,11 @@ import { call } from "./api.js";
 import { openTree, showTree } from "./branches.js";
 import { Children } from "./children.js";
 import { Composer } from "./composer.js";
-import { Shortcuts } from "./dialog.js";
 import { Header } from "./header.js";
 import { html, useStore } from "./html.js";
 import { language, t, watchLanguage } from "./i18n.js";
+import { Shortcuts } from "./keyhelp.js";
+import { lineOf } from "./keymap.js";
 import { byFolder, SessionList, titleOf, withChildren } from "./list.js";
 import { Memories } from "./memory.js";
 import { NewSession } from "./newsession.js";
@@ -161,59 +162,52 @@ function App() {
 
   const keys = useRef(/** @type {(e: KeyboardEvent) => void} */ (() => {}));
   keys.current = (e) => {
-    if (e.defaultPrevented || e.isComposing || document.querySelector("dialog[open]")) return;
-    const target = /** @type {HTMLElement} */ (e.target);
-    const typing = target.matches?.("input, textarea, select");
-    if ((e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "k") {
-      e.preventDefault();
-      showSearch();
-      return;
-    }
-    // In a text these keys may move the caret.
-    const writing = target instanceof HTMLTextAreaElement && target.value !== "";
-    if (e.altKey && !writing && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
-      e.preventDefault();
-      const ids = byFolder(list.state.sessions).flatMap((g) => withChildren(g.items).map(({ s }) => s.sessionId));
-      const next = ids[ids.indexOf(id) + (e.key === "ArrowDown" ? 1 : -1)];
-      if (next) open(next);
-      return;
-    }
-    if (e.key === "Escape") {
-      if (target.id === "search") {
-        if (list.state.q) list.search("");
-        else document.getElementById("composer")?.focus();
-        setMenu(false);
-      } else if (menu) setMenu(false);
-      else if (policyOpen && !isWide) setPolicyOpen(false);
-      else if (session?.state.busy) void session.abort();
-      return;
-    }
-    if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
-    switch (e.key) {
-      case "/":
-        e.preventDefault();
+    if (e.defaultPrevented || document.querySelector("dialog[open]")) return;
+    const line = lineOf(e, "page");
+    if (!line) return;
+    if (line !== "escape") e.preventDefault();
+    switch (line) {
+      case "search":
         showSearch();
         break;
-      case "n":
-        e.preventDefault();
+      case "new":
         startNew();
         break;
-      case "m":
-        e.preventDefault();
+      case "write":
         document.getElementById("composer")?.focus();
         break;
-      case ",":
+      case "settings":
         setDialog({ name: "settings" });
         break;
-      case "t":
+      case "tree":
         if (session) openTree();
         break;
-      case "p":
+      case "policy":
         togglePolicy();
         break;
-      case "?":
+      case "help":
         setDialog({ name: "keys" });
+        break;
+      case "before":
+      case "after": {
+        const ids = byFolder(list.state.sessions).flatMap((g) => withChildren(g.items).map(({ s }) => s.sessionId));
+        const next = ids[ids.indexOf(id) + (line === "after" ? 1 : -1)];
+        if (next) open(next);
+        break;
+      }
+      case "escape":
+        escape(/** @type {HTMLElement} */ (e.target));
     }
+  };
+  /** Closes what is open, the nearest first; where nothing is, stops the answer. @param {HTMLElement} target */
+  const escape = (target) => {
+    if (target.id === "search") {
+      if (list.state.q) list.search("");
+      else document.getElementById("composer")?.focus();
+      setMenu(false);
+    } else if (menu) setMenu(false);
+    else if (policyOpen && !isWide) setPolicyOpen(false);
+    else if (session?.state.busy) void session.abort();
   };
   const showSearch = () => {
     setMenu(true);

@@ -6,6 +6,7 @@ import { Hits } from "./hits.js";
 import { html, memo, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
 import { Icon } from "./icons.js";
+import { lineOf } from "./keymap.js";
 import { LanguageChoice } from "./language.js";
 import { hashOf } from "./place.js";
 import { byFolder, titleOf, withChildren } from "./list.js";
@@ -71,25 +72,25 @@ const Item = memo((/** @type {{s: SessionItem, child: boolean, current: boolean,
 
 /** @param {KeyboardEvent} e */
 function fromSearch(e) {
-  if (e.isComposing) return;
-  if (e.key === "ArrowDown" || e.key === "Enter") {
-    const first = /** @type {HTMLElement | null} */ (document.querySelector(".list .item"));
-    e.preventDefault();
-    if (e.key === "Enter") first?.click();
-    else first?.focus();
-  }
+  const line = lineOf(e, "search");
+  if (!line) return;
+  const first = /** @type {HTMLElement | null} */ (document.querySelector(".list .item"));
+  e.preventDefault();
+  if (line === "openFirst") first?.click();
+  else first?.focus();
 }
 
 /** Arrows go from session to session. @param {KeyboardEvent} e */
 function inList(e) {
-  if (!["ArrowDown", "ArrowUp", "Home", "End"].includes(e.key) || e.altKey) return;
+  const line = lineOf(e, "list");
+  if (!line) return;
   const items = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".list .item")]);
   const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
   e.preventDefault();
-  if (e.key === "ArrowUp" && at <= 0) {
+  if (line === "up" && at <= 0) {
     document.getElementById("search")?.focus();
     return;
   }
-  const to = e.key === "Home" ? 0 : e.key === "End" ? items.length - 1 : at + (e.key === "ArrowDown" ? 1 : -1);
+  const to = line === "first" ? 0 : line === "last" ? items.length - 1 : at + (line === "down" ? 1 : -1);
   items[Math.max(0, Math.min(items.length - 1, to))]?.focus();
 }

@@ -5,11 +5,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { explain } from "./api.js";
 import { forkAt, goOnFrom, readTree, setLabel } from "./branches.js";
 import { Dialog } from "./dialog.js";
-import { oneLine, Time } from "./format.js";
+import { oneLine } from "./format.js";
 import { html, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { deepest, isSaid, linesOf } from "./tree.js";
+import { Time } from "./time.js";
 
 /** @import {OpenSession} from "./session.js" */
 /** @import {Line, Show, TreeNode} from "./tree.js" */
