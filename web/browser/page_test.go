@@ -1,13 +1,9 @@
 package browser
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,63 +40,10 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// startProgram builds piweb and starts it in an empty home. It returns the link.
-func startProgram(t *testing.T, home string) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "piweb.exe")
-	build := exec.Command("go", "build", "-o", bin, "./cmd/piweb")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build piweb: %v\n%s", err, out)
-	}
-	cmd := exec.Command(bin, "serve", "--port", "0", "--json")
-	cmd.Dir = home
-	for _, v := range os.Environ() { // what a person may have set must not count
-		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "PI_") && !strings.HasSuffix(name, "_API_KEY") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "HOME="+home, "USERPROFILE="+home)
-	cmd.Stderr = t.Output()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	t.Cleanup(func() {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			_ = cmd.Process.Kill() // a system without signals
-		}
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Errorf("piweb ended with: %v", err)
-			}
-		case <-time.After(patience):
-			_ = cmd.Process.Kill()
-			t.Errorf("piweb did not stop when it was told to: %v", <-ended)
-		}
-	})
-	lines := bufio.NewReader(out)
-	first, err := lines.ReadString('\n')
-	go func() {
-		_, _ = lines.WriteTo(t.Output())
-		ended <- cmd.Wait()
-	}()
-	var said struct{ URL string }
-	if err != nil || json.Unmarshal([]byte(first), &said) != nil || said.URL == "" {
-		t.Fatalf("piweb said %q first, and no link: %v", first, err)
-	}
-	return said.URL
-}
-
 // emptyMachine is the first minute of a new user, with the program itself.
 func emptyMachine(t *testing.T, browser context.Context) {
 	home := t.TempDir()
-	link := startProgram(t, home)
+	link := startProgram(t, buildProgram(t), home, 0).link
 	origin, _, _ := strings.Cut(link, "/?token=")
 	b := newProfile(t, browser).tab(t, origin)
 	b.do("open the link", chromedp.Navigate(link))

@@ -50,6 +50,16 @@ func newWorld(t *testing.T, browser context.Context, script string) *world {
 
 func newWorldAt(t *testing.T, browser context.Context, home, script string) *world {
 	t.Helper()
+	w := newHome(t, home, script)
+	w.rt = w.runtime()
+	w.serve()
+	w.profile = newProfile(t, browser)
+	return w
+}
+
+// newHome is a world without a server: a home and a provider.
+func newHome(t *testing.T, home, script string) *world {
+	t.Helper()
 	w := &world{t: t, home: home, project: filepath.Join(home, "greeter")}
 	w.provider = modeltest.NewServerWith(t, modeltest.Parse(t, script), modeltest.Options{Key: "k"})
 	if err := os.CopyFS(w.project, os.DirFS("../../cmd/piweb/demo")); err != nil {
@@ -63,9 +73,6 @@ func newWorldAt(t *testing.T, browser context.Context, home, script string) *wor
 		"local":{"baseUrl":%q,"api":"openai-completions","apiKey":"k","models":[{"id":"coder","name":"Coder"}]},
 		"fake":{"baseUrl":%q,"api":"openai-completions","apiKey":"k","models":[{"id":"fake-1"}]}}}`, w.provider.URL, w.provider.URL))
 	w.put(".pi/agent/settings.json", `{"defaultProvider":"local","defaultModel":"coder"}`)
-	w.rt = w.runtime()
-	w.serve()
-	w.profile = newProfile(t, browser)
 	return w
 }
 

@@ -118,7 +118,7 @@ test("crossing the Chat Only boundary is asked, other changes are not", () => {
   assert.equal(crossing(chat, [], null), null);
   assert.match(crossing(pinned, [], null).title, /Go/);
   assert.match(crossing(chat, "settings", null).title, /Leave/);
-  assert.match(crossing(pinned, [], { decide: { loads: { skills: true, mcp: true, systemPrompt: true, contextFiles: true } } }).text, /unloads SYSTEM\.md, skills,? and MCP servers\./);
+  assert.match(crossing(pinned, [], { decide: { loads: { skills: true, mcp: true, systemPrompt: true, contextFiles: true } } }).text, /unloads SYSTEM\.md, skills and MCP servers\./);
 });
 
 test("the preset in force", () => {

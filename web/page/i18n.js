@@ -107,8 +107,8 @@ export function formatter(name, make) {
 /** A number as the language writes it. @param {number} n @param {Intl.NumberFormatOptions} [o] */
 export const number = (n, o) => formatter(`number ${JSON.stringify(o)}`, () => new Intl.NumberFormat(locale(), o)).format(n);
 
-/** Words as a list: "a, b and c". @param {string[]} words */
-export const list = (words) => formatter("list", () => new Intl.ListFormat(locale(), { type: "conjunction" })).format(words);
+/** Words as a list: "a, b and c", as the page writes English. @param {string[]} words */
+export const list = (words) => formatter("list", () => new Intl.ListFormat(now === "en" ? "en-GB" : locale(), { type: "conjunction" })).format(words);
 
 /** @param {Key} key @param {any} n */
 function form(key, n) {
