@@ -39,7 +39,7 @@ func (s *Session) idFor(want ID, taken map[ID]bool) (ID, error) {
 	if want == "" {
 		return s.newID(taken)
 	}
-	if _, ok := s.byID[want]; ok || taken[want] {
+	if _, ok := s.place(want); ok || taken[want] {
 		return "", fmt.Errorf("%s: append: %w: %s", s.path, ErrIDTaken, want)
 	}
 	return want, nil
