@@ -3,6 +3,7 @@ package wrapper
 import (
 	"context"
 	"errors"
+	"runtime"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,11 +33,15 @@ func texts(t *testing.T, s *Session) (out []string) {
 
 func TestQueueOfASession(t *testing.T) {
 	gate := make(chan struct{})
-	r := registry(t, &stage{gate: gate}, Options{})
+	h := &stage{gate: gate}
+	r := registry(t, h, Options{})
 	s := opened(t, r, file(t, t.TempDir()), OpenOptions{})
 	turn, err := s.Prompt(t.Context(), Input{Text: "go"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for h.asked.Load() == 0 { // before that, the run takes what waits
+		runtime.Gosched()
 	}
 	if _, err := s.Steer(t.Context(), Input{Text: " "}); !errors.Is(err, ErrEmpty) {
 		t.Errorf("error %v", err)

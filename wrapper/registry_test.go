@@ -25,6 +25,7 @@ type stage struct {
 	mu       sync.Mutex
 	settings func() (policy.Setting, error)
 	loaded   atomic.Int64  // how often texts were read
+	asked    atomic.Int64  // how many requests the model has got
 	gate     chan struct{} // if not nil, the model waits for it
 
 	factories []agent.Factory
@@ -50,13 +51,14 @@ func (h *stage) Tools(string, []string) ([]agent.Tool, error) { return nil, nil 
 func (h *stage) Extensions(string, policy.Loads) []agent.Factory { return h.factories }
 
 func (h *stage) Model(context.Context, ModelWish) (Chosen, error) {
-	return Chosen{Model: quiet{h.gate, h.calls}, Thinking: "off"}, nil
+	return Chosen{Model: quiet{h.gate, h.calls, &h.asked}, Thinking: "off"}, nil
 }
 
 // quiet is a model that says one word, after its gate.
 type quiet struct {
 	gate  chan struct{}
 	calls string
+	asked *atomic.Int64
 }
 
 func (q quiet) Info() agent.ModelInfo {
@@ -65,6 +67,7 @@ func (q quiet) Info() agent.ModelInfo {
 
 func (q quiet) Stream(ctx context.Context, req agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
+		q.asked.Add(1)
 		if q.gate != nil {
 			select {
 			case <-q.gate:

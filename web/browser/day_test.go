@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,6 +172,8 @@ func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *prog
 	}
 	b.see(".round[aria-label='Send']", "")
 	b.until("nothing of the turn is left over", "!document.querySelector('.waiting, .pending, .tool.running') && !document.querySelector('[data-key^=live]')")
+	b.see(".row.user .said", "tell me all of it")
+	b.see(".status-line", "No answer was recorded")
 	b.see(".strip", "was still waiting when piweb went away")
 	b.see(".queued-text", "after that, stop")
 	b.axe("piweb is back")
@@ -231,15 +234,15 @@ func (w *world) fileOf(id string) string {
 	return found
 }
 
+var marker = regexp.MustCompile(`\[attachment [^\]]*\] `)
+
 // spoken leaves out what the page shows in another way than as text: marks of
-// attachments.
+// attachments, and of Markdown.
 func spoken(said []string) []string {
 	var out []string
 	for _, s := range said {
-		if before, _, ok := strings.Cut(s, "[attachment"); ok {
-			s = before
-		}
-		out = append(out, strings.TrimSpace(strings.ReplaceAll(s, "**", "")))
+		s = marker.ReplaceAllString(s, "")
+		out = append(out, strings.ReplaceAll(s, "**", ""))
 	}
 	return out
 }

@@ -157,5 +157,5 @@ func (b *tab) bottom() {
 	b.t.Helper()
 	b.do("move the pointer away", chromedp.MouseEvent(chromedp.MouseMoved, 1, 1))
 	b.until("the end is in view", `((e) => (e.scrollTop = e.scrollHeight, document.activeElement.blur(), e.scrollHeight - e.scrollTop - e.clientHeight < 2))(document.querySelector(".transcript"))`)
-	b.settled(".rowbox:last-of-type")
+	b.settled(".rowbox:nth-last-child(1 of .rowbox)")
 }

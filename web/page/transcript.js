@@ -135,13 +135,16 @@ function closes(row, rows, i) {
 
 /** What stands after the last row. @param {{session: OpenSession, empty: boolean}} props */
 function Tail({ session, empty }) {
-  const { live, busy, turnProblem, pending } = session.state;
+  const { live, busy, turnProblem, pending, messages, connection } = session.state;
+  // A program that was killed leaves a message without an answer, and nothing else.
+  const broken = messages[messages.length - 1]?.role === "user" && !busy && !live && !pending && !turnProblem && connection === "open";
   const lastRow = live?.rows[live.rows.length - 1];
   const lastPart = lastRow?.parts[lastRow.parts.length - 1];
   const toolRuns = lastPart?.type === "tool" && lastPart.state === "running";
   const working = (busy || pending) && !live?.error && !toolRuns;
   return html`
     ${empty && !busy && !pending && html`<p class="quiet">${t("transcript.empty")}</p>`}
+    ${broken && html`<p class="status-line">${t("transcript.broken")}</p>`}
     ${live?.notice && html`<p class="status-line" dir="auto">${live.notice}</p>`}
     ${live?.status && html`<p class="status-line">${live.status}</p>`}
     ${working && !live?.status && html`<div class="waiting" aria-hidden="true"><i /><i /><i /></div>`}

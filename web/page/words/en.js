@@ -179,6 +179,7 @@ export const en = /** @type {const} */ ({
   // the transcript
   "transcript.name": "Transcript",
   "transcript.newest": "Jump to newest",
+  "transcript.broken": "No answer was recorded: the turn was broken off.",
   "transcript.empty": "Nothing has been said yet. Write the first message below.",
   "transcript.astray": "This was said on another branch, or is nothing that is shown here.",
   "transcript.inTree": "Show in the tree",

@@ -180,6 +180,7 @@ export const zhHans = {
   // the transcript
   "transcript.name": "对话记录",
   "transcript.newest": "跳到最新",
+  "transcript.broken": "没有记录到回答：这一轮中断了。",
   "transcript.empty": "还没有人说话。在下面写第一条消息吧。",
   "transcript.astray": "这句话在另一个分支上，或者不在这里显示。",
   "transcript.inTree": "在分支树中显示",
@@ -500,8 +501,8 @@ export const zhHans = {
   "moment.settings": "从这里起由设置决定工具",
   "moment.declared": "另一个程序声明了 {tools}",
   "moment.subagent": "子代理的会话",
-  "moment.sent": { other: "发送时带有 {tools}，提示词 {n} 字节" },
-  "moment.sentNoPrompt": "发送时带有 {tools}，没有系统消息",
+  "moment.sent": { other: "发送：{tools}，提示词 {n} 字节" },
+  "moment.sentNoPrompt": "发送：{tools}，没有系统消息",
   "moment.differs": "——与文件不符",
   "moment.holds": "与文件一致",
   "moment.holdsNot": "与文件不符",
