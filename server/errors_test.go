@@ -28,7 +28,7 @@ func TestErrorTable(t *testing.T) {
 		piweb.ErrAttachment: "400 INVALID_ATTACHMENT", wrapper.ErrNoAttachments: "404 ATTACHMENTS_OFF", attachment.ErrQuota: "413 QUOTA_EXCEEDED",
 		piweb.ErrFavorites: "400 INVALID_REQUEST", wrapper.ErrName: "400 INVALID_REQUEST", wrapper.ErrFolder: "409 FOLDER_GONE", wrapper.ErrShutdown: "503 SHUTTING_DOWN",
 		wrapper.ErrClosed: "409 SESSION_STOPPED", session.ErrClosed: "409 SESSION_STOPPED", policy.ErrOverruled: "409 TOOLS_OVERRULED",
-		agent.ErrNothingToCompact: "409 NOTHING_TO_COMPACT", session.ErrNoEntry: "404 ENTRY_NOT_FOUND",
+		agent.ErrNothingToCompact: "409 NOTHING_TO_COMPACT", session.ErrNoEntry: "404 ENTRY_NOT_FOUND", session.ErrIDTaken: "409 ENTRY_EXISTS",
 		wrapper.ErrQueueFull: "429 QUEUE_FULL", wrapper.ErrTakenIn: "409 TAKEN_IN", wrapper.ErrNoAsk: "409 UNKNOWN_EXTENSION_UI",
 		policy.ErrHead:   "404 PROMPT_NOT_FOUND",
 		piweb.ErrNoModel: "409 NO_MODEL", toolselect.ErrNames: "400 UNKNOWN_TOOL", catalog.ErrAmbiguous: "409 AMBIGUOUS_ID",

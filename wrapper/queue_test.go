@@ -3,8 +3,8 @@ package wrapper
 import (
 	"context"
 	"errors"
-	"runtime"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"

@@ -249,7 +249,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	dir := t.TempDir()
 	gate := make(chan struct{})
 	h := &stage{gate: gate}
-	r := registry(t, h, Options{IdleTimeout: 1500 * time.Millisecond}) // more than a busy machine takes between two lines
+	r := registry(t, h, Options{IdleTimeout: 20 * time.Millisecond})
 	open := func() *Session {
 		s, err := r.Open(t.Context(), file(t, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano()))), OpenOptions{})
 		if err != nil {
@@ -257,16 +257,26 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 		}
 		return s
 	}
+	closed := func(s *Session) bool { state, _ := s.State(); return state == Closed }
+	// On a busy machine one may be closed before it is used: then another.
+	watched := open()
+	sub := watched.Subscribe(0)
+	for closed(watched) {
+		sub.Close()
+		watched = open()
+		sub = watched.Subscribe(0)
+	}
+	defer sub.Close()
 	running := open()
 	turn, err := running.Prompt(t.Context(), Input{Text: "go"})
+	for errors.Is(err, ErrClosed) {
+		running = open()
+		turn, err = running.Prompt(t.Context(), Input{Text: "go"})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	watched := open()
-	sub := watched.Subscribe(0)
-	defer sub.Close()
 	unused := open()
-	closed := func(s *Session) bool { state, _ := s.State(); return state == Closed }
 	for live := true; live; _, live = r.Live(unused.Log().Path()) {
 		time.Sleep(time.Millisecond)
 	}
