@@ -59,6 +59,8 @@ func TestDay(t *testing.T) {
 	b.idle()
 	b.axe("a first answer")
 
+	w.dayFork(b, id)
+
 	// A file is named.
 	b.write("explain @gree")
 	b.see(".completion .what", "greet.go")
@@ -136,6 +138,21 @@ func TestDay(t *testing.T) {
 		}
 	}
 	w.dayInChinese(b)
+}
+
+// dayFork goes on from the first answer in a session of its own, and comes back.
+func (w *world) dayFork(b *tab, id string) {
+	w.t.Helper()
+	get[bool](b, `(all(".row.assistant", "It greets whom you name")[0].querySelector(".action").focus(), true)`)
+	b.click(`.row.assistant:focus-within button[aria-label="New session from here"]`, "")
+	b.until("another session is open", "location.hash.length > 4 && location.hash !== "+quote("#/s/"+id))
+	b.see(".row.assistant .markdown", "It greets whom you name.")
+	b.send("only in the fork")
+	b.see(".row.assistant .markdown", "Good day.")
+	b.idle()
+	b.visit(id)
+	b.see(".row.assistant .markdown", "It greets whom you name.")
+	b.gone(".row.user .said", "only in the fork")
 }
 
 // dayOfTheCrash kills the program while it answers, with a message that waits, has the

@@ -23,6 +23,7 @@ import { WaitingResults } from "./subagents.js";
 import { Start } from "./start.js";
 import { Transcript } from "./transcript.js";
 import { Tree } from "./treeview.js";
+import { followKeyboard } from "./viewport.js";
 import { showOutput, WholeOutput } from "./wholeoutput.js";
 
 /** @import {Bootstrap} from "./types.js" */
@@ -263,4 +264,5 @@ function Page() {
   return html`<${App} key=${lang} />`;
 }
 
+followKeyboard();
 render(html`<${Page} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
