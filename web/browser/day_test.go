@@ -34,7 +34,7 @@ var dayScript = `{"steps":[
 // and started again; one page that goes on, and a second one beside it.
 func TestDay(t *testing.T) {
 	browser := startBrowser(t)
-	home := filepath.Join(t.TempDir(), "ada")
+	home := shownHome(t)
 	w := newHome(t, home, dayScript)
 	bin := buildProgram(t)
 	p := startProgram(t, bin, home, 0)
@@ -174,7 +174,6 @@ func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *prog
 		b.see(".away", "piweb does not answer")
 		b.see(".row.user .said", "tell me all of it") // what is shown stays
 		b.axe("piweb is away")
-		b.picture("day-away.png")
 		b.write("and then?")
 		b.press(kb.Enter)
 		b.until("the page says that it does not know", "all('.strip.bad', 'not known whether').length === 1")
@@ -193,7 +192,10 @@ func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *prog
 	b.see(".status-line", "No answer was recorded")
 	b.see(".strip", "was still waiting when piweb went away")
 	b.see(".queued-text", "after that, stop")
+	b.see(".strip.bad", "has not arrived")
 	b.axe("piweb is back")
+	b.light()
+	b.bottom()
 	b.picture("day-back.png")
 	b.click(".strip .icon-button[aria-label='Dismiss']", "")
 	b.press(kb.Tab) // the click took the focus from the composer
@@ -201,7 +203,7 @@ func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *prog
 	b.press(kb.Enter)
 	b.see(".row.assistant .markdown", "Then all was well.")
 	b.idle()
-	b.gone(".strip.bad", "not known whether")
+	b.gone(".strip.bad", "")
 	for _, text := range []string{"tell me all of it", "and then?"} {
 		if n := b.count(".row.user .said", text); n != 1 {
 			t.Errorf("%q is shown %d times", text, n)

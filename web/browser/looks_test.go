@@ -39,15 +39,7 @@ var greeterScript string
 // looks shows the page as the README does: a project, a conversation with tools
 // that really ran, and the policy beside it.
 func looks(t *testing.T, browser context.Context) {
-	home := filepath.Join(t.TempDir(), "ada")
-	if *shots != "" { // a picture shows where the home is
-		home = filepath.Join(os.TempDir(), "ada")
-		if err := os.Mkdir(home, 0o755); err != nil {
-			t.Fatalf("the pictures are taken in a home of this name: %v", err)
-		}
-		t.Cleanup(func() { os.RemoveAll(home) })
-	}
-	w := newWorldAt(t, browser, home, greeterScript)
+	w := newWorldAt(t, browser, shownHome(t), greeterScript)
 	w.written("greeter", "What AGENTS.md asks for", 26*time.Hour, []string{}, "What do the rules of this project ask for?", "Two things: one file, and an exclamation mark at the end of every greeting.")
 	w.written("greeter", "Where the names come from", 3*time.Hour, []string{"read", "grep", "find", "ls"}, "Where does the program take the names from?", "From its arguments, in main.")
 	w.written("letters", "Invitation for the garden party", 49*time.Hour, []string{}, "Make this invitation shorter.", "Come to our garden on Saturday at four. Bring a chair.")
@@ -107,6 +99,20 @@ func looks(t *testing.T, browser context.Context) {
 	b.picture("page-narrow.png")
 	b.dark()
 	b.axe("narrow, dark")
+}
+
+// shownHome is a home; where pictures are kept it has a name that may be seen.
+func shownHome(t *testing.T) string {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "ada")
+	if *shots != "" {
+		home = filepath.Join(os.TempDir(), "ada")
+		if err := os.Mkdir(home, 0o755); err != nil {
+			t.Fatalf("the pictures are taken in a home of this name: %v", err)
+		}
+		t.Cleanup(func() { os.RemoveAll(home) })
+	}
+	return home
 }
 
 // written puts a session of an earlier day into the sessions folder. tools are

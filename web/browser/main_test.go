@@ -4,8 +4,8 @@
 //
 //	go test ./web/browser                       needs a Chromium, see below
 //	go test ./web/browser -run 'Page/reload'    one scene
-//	go test ./web/browser -run Page/looks -shots ../../docs
-//	                                            also saves the pictures of the README
+//	go test ./web/browser -run 'Page/looks|Day' -shots ../../docs
+//	                                            also saves the pictures of README and docs
 //
 // The browser is $PIWEB_CHROMIUM, else chromium, chromium-browser or
 // google-chrome on the PATH. Without one the test is skipped, unless

@@ -6,6 +6,7 @@ import { call, explain, sessionPath } from "./api.js";
 import { splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
+import { inOurWords } from "./serverwords.js";
 
 /** @import {OpenSession} from "./session.js" */
 
@@ -88,14 +89,14 @@ export function LoadedPart({ session }) {
     ${loaded.servers.length > 0 && html`<h4>${t("loaded.servers")}</h4><ul class="files plain">${loaded.servers.map((s) => html`<li key=${s.name} title=${s.source}>
       <code>${s.name}</code> <span class=${s.state === "failed" ? "warn block" : "faint block"} dir="auto">${serverLine(s)}</span></li>`)}</ul>`}
     ${extra.length > 0 && html`<h4>${t("loaded.ofExtensions")}</h4><ul class="files plain">${extra.map((tool) => html`<li key=${tool.name}><code>${tool.name}</code></li>`)}</ul>`}
-    <p class="faint">${t(loaded.trust.trusted ? "loaded.trusted" : "loaded.untrusted", { why: loaded.trust.reason })}
+    <p class="faint">${t(loaded.trust.trusted ? "loaded.trusted" : "loaded.untrusted", { why: inOurWords(loaded.trust.reason) })}
       ${loaded.trust.brings.length > 0 && html` <button type="button" class="small" disabled=${busy} onClick=${() => trust(!loaded.trust.trusted)}>${t(loaded.trust.trusted ? "loaded.trustEnd" : "loaded.trust")}</button>`}</p>
     <button type="button" class="small" disabled=${busy} onClick=${reload} title=${t("loaded.reloadTitle")}>${t("loaded.reload")}</button>
   </section>`;
 }
 
 /** @param {Server} s */
-const serverLine = (s) => [named("server", s.state), s.state === "ready" && t("say.tools", { n: s.tools.length }), s.reason].filter(Boolean).join(t("say.comma"));
+const serverLine = (s) => [named("mcpState", s.state), s.state === "ready" && t("say.tools", { n: s.tools.length }), s.reason].filter(Boolean).join(t("say.comma"));
 
 /** @param {{title: string, items: Item[], prefix: string}} props */
 function Items({ title, items, prefix }) {

@@ -10,6 +10,7 @@ import { list, t, tx } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { LoadedPart } from "./loaded.js";
 import { crossing, kindWords, loads, presetOf, presets, ruleWords, toolWords } from "./policywords.js";
+import { inOurWords } from "./serverwords.js";
 import { SubagentsPart } from "./subagents.js";
 import { UsagePart } from "./usage.js";
 
@@ -49,7 +50,7 @@ function KindPart({ tools, policy }) {
     ${trail.length > 0 && html`<button type="button" class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
       <span class="turnable"><${Icon} name="chevron" /></span>${t("policy.how")}</button>`}
     ${open && html`<ol class="trail">${trail.map((s) => html`<li class=${s === decided ? "decided" : ""}>
-      <strong>${ruleWords(s.by)}</strong><span class="faint" dir="auto">${s.text}</span></li>`)}</ol>`}
+      <strong>${ruleWords(s.by)}</strong><span class="faint" dir="auto">${inOurWords(s.text)}</span></li>`)}</ol>`}
   </section>`;
 }
 
@@ -122,7 +123,7 @@ function sameReason(all) {
   const out = all.available.filter((t) => !isOn(t, all));
   const why = reason(out[0] ?? { name: "", allowed: true });
   if (out.length < 2 || !why || out.some((t) => reason(t) !== why)) return "";
-  return why.startsWith("is not among") ? t("policy.offUntold") : t("policy.offWhy", { why });
+  return why.startsWith("is not among") ? t("policy.offUntold") : t("policy.offWhy", { why: inOurWords(why) });
 }
 
 /** The order of declaration, not of clicks. @param {string[]} names @param {ToolsAnswer} t */
@@ -139,7 +140,7 @@ function PromptPart({ x }) {
     <h3>${t("policy.prompt")}</h3>
     ${error ? (error === x.record?.next ? html`<p class="faint">${t("policy.promptLater")}</p>` : html`<div class="strip bad"><span dir="auto">${error}</span></div>`) : html`
       <p>${head.bytes === 0 ? t("policy.promptNone") : html`${bytes(head.bytes)}, <span class="hash" title=${head.sha256}>sha256 ${head.sha256.slice(0, 12)}…</span>`}</p>
-      <p class="faint">${sentence(x.decide.prompt)}.</p>
+      <p class="faint">${sentence(inOurWords(x.decide.prompt))}${t("say.stop")}</p>
       ${head.bytes > 0 && html`<button type="button" class="small" onClick=${() => setOpen(true)}>${t("policy.promptShow")}</button>`}`}
     ${warning && html`<p class="warn" dir="auto">${warning}</p>`}
     ${sources?.length > 0 && html`<${Files} title=${t("policy.madeFrom")} files=${sources.map((s) => ({ path: s.path, note: s.sha256.slice(0, 8) }))} />`}

@@ -111,6 +111,8 @@ export class OpenSession extends Store {
     this.replayUntil = 0;
     this.connectedOnce = false;
     this.outbox = new Outbox(id);
+    this.saying = "";
+    this.saidAt = 0;
     /** @type {Connection | null} */
     this.connection = null;
     /** @type {Turn | null} the turn as of the last chunk; the state follows once per frame */
@@ -161,7 +163,11 @@ export class OpenSession extends Store {
 
   /** @param {string} said */
   say(said) {
-    this.set({ said });
+    // What is said in one moment is heard as one: the second would swallow the first.
+    const now = performance.now();
+    this.saying = now - this.saidAt < 400 ? `${this.saying} ${said}` : said;
+    this.saidAt = now;
+    this.set({ said: this.saying });
   }
 
   /** After the stream was away, perhaps with the server: everything is asked for anew. */
@@ -173,6 +179,8 @@ export class OpenSession extends Store {
     void this.refreshState();
     void this.refreshPolicy();
     await this.refetch();
+    // What had no answer is known now: the file has it, or not.
+    if (this.outbox.sent && this.state.sendProblem && !this.state.doing) this.set({ sendProblem: { text: t("send.notArrived"), detail: t("send.unsureDetail") } });
     if (waited === noWaiting || this.closed) return;
     await new Promise((tell) => setTimeout(tell, 500)); // the first frames come with the stream
     const heard = [...this.state.waiting.steering, ...this.state.waiting.followUp];
@@ -375,7 +383,8 @@ export class OpenSession extends Store {
         this.turn = newTurn(this.startedAt, this.replayed ? null : new Set(this.state.messages.map((m) => String(m?.entryId))));
         this.replayUntil = this.replayed ? performance.now() + 400 : 0;
         this.replayed = false;
-        this.set({ live: this.turn, busy: true, turnProblem: null, said: t("page.answerBegins") });
+        this.set({ live: this.turn, busy: true, turnProblem: null });
+        this.say(t("page.answerBegins"));
         // The user's message may come from another window.
         setTimeout(() => !this.closed && void this.refetch(), 250);
         return;
@@ -425,7 +434,8 @@ export class OpenSession extends Store {
   end(said) {
     const news = !this.ending;
     this.ending = true;
-    this.set({ live: this.turn, busy: false, doing: this.state.doing === "stopping" ? "" : this.state.doing, said });
+    this.set({ live: this.turn, busy: false, doing: this.state.doing === "stopping" ? "" : this.state.doing });
+    if (news) this.say(said);
     if (!news && !this.turn) return; // busy:false and the last chunk say the same
     void this.refetch();
     if (!news) return;
@@ -469,7 +479,8 @@ export class OpenSession extends Store {
       case "extension-ui": {
         const q = questionOf(p.request);
         if (!q || this.state.questions.some((o) => o.id === q.id)) return;
-        this.set({ questions: [...this.state.questions, q], said: t("page.asks", { question: q.title }) });
+        this.set({ questions: [...this.state.questions, q] });
+        this.say(t("page.asks", { question: q.title }));
         this.onChange();
         return;
       }
@@ -493,7 +504,9 @@ export class OpenSession extends Store {
 
   /** @param {string} text */
   notice(text) {
-    if (text && !this.state.notices.includes(text)) this.set({ notices: [...this.state.notices.slice(-2), text], said: text });
+    if (!text || this.state.notices.includes(text)) return;
+    this.set({ notices: [...this.state.notices.slice(-2), text] });
+    this.say(text);
   }
 
   /** @param {string} text */
@@ -551,7 +564,8 @@ export class OpenSession extends Store {
     try {
       await call(sessionPath(this.id, `/${how}`), { method: "POST", body: withFiles(text, files, this.outbox.take(text, files)) });
       this.outbox.settle();
-      this.set({ doing: "", said: t("composer.waits") });
+      this.set({ doing: "" });
+      this.say(t("composer.waits"));
       return true;
     } catch (e) {
       this.notSent(e);
