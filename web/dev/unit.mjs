@@ -258,7 +258,7 @@ test("keys: one line each, none that a browser or a screen reader needs", () => 
     for (const key of keys) {
       assert.ok(!seen.has(`${where} ${key}`), `${where} has ${key} twice`);
       seen.add(`${where} ${key}`);
-      assert.match(key, /^(Alt\+(Arrow(Up|Down)|\/|Enter)|Shift\+Enter|Enter|Escape|Tab|Home|End|Page(Up|Down)|Arrow(Up|Down|Right)|[a-z/?])$/, `${id}: ${key}`);
+      assert.match(key, /^(Alt\+(Arrow(Up|Down)|\/|Enter)|Shift\+Enter|Enter|Escape|Tab|Home|End|Page(Up|Down)|Arrow(Up|Down|Right)|[a-z/?,])$/, `${id}: ${key}`);
       assert.ok(capsOf(key).join("").length > 0);
     }
     if (where !== "completion") assert.notEqual(what, "", `${id} is not in the help`);
