@@ -83,7 +83,7 @@ func TestReadPictureOutside(t *testing.T) {
 	if err := os.Symlink("../SECRET.PNG", filepath.Join(dir, "link 🖼.PNG")); err != nil {
 		t.Skip(err)
 	}
-	read, ok := Confined(NewRead(Options{}), Options{})
+	read, ok := Confined(NewRead(Options{}))
 	if !ok {
 		t.Fatal("reading cannot be confined")
 	}
