@@ -56,13 +56,14 @@ func (r *Runtime) PurgeAll(ctx context.Context, cwd string) ([]session.Trashed, 
 
 func (r *Runtime) purge(list []session.Trashed) (gone []session.Trashed, err error) {
 	for _, t := range list {
-		if err := session.Purge(t, r.companions, r.session); err != nil {
-			return gone, err
-		}
-		if err := artifact.Purged(t.Place); err != nil {
-			return append(gone, t), err
+		unsure := session.Purge(t, r.companions, r.session)
+		if unsure != nil && !errors.Is(unsure, session.ErrMayReturn) {
+			return gone, unsure
 		}
 		gone = append(gone, t)
+		if err := errors.Join(unsure, artifact.Purged(t.Place)); err != nil {
+			return gone, err
+		}
 		if err := r.attached.settle(); err != nil {
 			return gone, err
 		}

@@ -231,8 +231,13 @@ func comeBack(fs durable.FS, t Trashed, done *steps) error {
 	return fs.Remove(t.Path)
 }
 
+// ErrMayReturn says that a session was taken away for good, but that its folder could
+// not be synced: a power cut may bring it back to the trash.
+var ErrMayReturn = errors.New("it is removed, but a power cut may bring it back to the trash")
+
 // Purge takes a deleted session away for good, with what its companions keep; no power
-// cut brings it back. If a companion fails, the session is in the trash as before.
+// cut brings it back. If a companion fails, the session is in the trash as before. If
+// only the sync fails that is ErrMayReturn, and the session is gone.
 func Purge(t Trashed, companions []Companion, opts Options) error {
 	fs := opts.fs()
 	if err := regular(fs, t.Path); err != nil {
@@ -248,7 +253,7 @@ func Purge(t Trashed, companions []Companion, opts Options) error {
 	}
 	dir := filepath.Dir(t.Path)
 	if err := fs.SyncDir(dir); err != nil {
-		return fmt.Errorf("%s: it is removed, but a power cut may bring it back: %w", t.Path, err)
+		return fmt.Errorf("%s: %w: %w", t.Path, ErrMayReturn, err)
 	}
 	emptied(fs, dir)
 	return nil
