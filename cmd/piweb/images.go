@@ -7,12 +7,11 @@ import (
 	"os"
 
 	"github.com/piweb-go/piweb"
-	"github.com/piweb-go/piweb/media"
 )
 
 // pictures admits the files of --image, before anything is recorded or sent: a
 // person who names a picture wants it seen, so one that cannot be stops the prompt.
-func (a *app) pictures(ctx context.Context, s *piweb.Session, files []string) ([]*media.Admitted, error) {
+func (a *app) pictures(ctx context.Context, s *piweb.Session, files []string) ([]*piweb.Picture, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -23,7 +22,7 @@ func (a *app) pictures(ctx context.Context, s *piweb.Session, files []string) ([
 	if !e.Model.Images {
 		return nil, usage("%s takes no pictures; name a model that does with --model, or leave --image out (a model of your own takes them if its \"input\" in models.json has \"image\")", e.Model)
 	}
-	var out []*media.Admitted
+	var out []*piweb.Picture
 	for _, name := range files {
 		p, err := admitFile(ctx, s, name)
 		if err != nil {
@@ -34,7 +33,7 @@ func (a *app) pictures(ctx context.Context, s *piweb.Session, files []string) ([
 	return out, nil
 }
 
-func admitFile(ctx context.Context, s *piweb.Session, name string) (*media.Admitted, error) {
+func admitFile(ctx context.Context, s *piweb.Session, name string) (*piweb.Picture, error) {
 	// Looked at before it is opened: opening a pipe would wait for its writer.
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
