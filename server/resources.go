@@ -38,6 +38,7 @@ func (s *Server) loadedOf(r *http.Request, t *target) (loaded, error) {
 	} else {
 		out.Loaded, err = s.rt.LookAtSession(r.Context(), t.path)
 	}
+	out.Trust.Ask = out.Trust.Ask && whoOf(r.Context()).admin() // others are not asked what they may not answer
 	return out, err
 }
 

@@ -89,10 +89,14 @@ func (w *world) runtime() *piweb.Runtime {
 	return rt
 }
 
-func (w *world) serve() {
+func (w *world) serve(change ...func(*server.Config)) {
 	w.t.Helper()
-	s, err := server.New(server.Config{Runtime: w.rt, Page: web.FS(), Token: token, DefaultCWD: w.project, Version: "test",
-		Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	cfg := server.Config{Runtime: w.rt, Page: web.FS(), Token: token, DefaultCWD: w.project, Version: "test",
+		Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	for _, c := range change {
+		c(&cfg)
+	}
+	s, err := server.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
