@@ -1,18 +1,27 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 )
+
+// signInStyle is the only style of the page; its hash lets it through.
+const signInStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:0;display:grid;min-height:100vh;place-items:center}` +
+	`main{max-width:26rem;padding:1.5rem}h1{font-size:1.4rem;margin:0 0 1rem}input,button{font:inherit;padding:.5rem .75rem;border:1px solid GrayText;border-radius:.5rem;box-sizing:border-box}` +
+	`input{width:100%}button{cursor:pointer}code{font-size:.9em}[role=alert]{border-left:3px solid #c0392b;padding-left:.75rem}`
 
 const signInHead = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>piweb: not signed in</title>
+<style>` + signInStyle + `</style>
 <main>
 <h1>This browser is not signed in</h1>
 `
@@ -23,7 +32,7 @@ const (
 `
 	signInForm = `<form method="post" action="/sign-in">
 <p><label for="token">Your token</label><br>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus size="40"></p>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus></p>
 <p><button>Sign in</button></p>
 </form>
 <p>Whoever runs this piweb gives tokens out: <code>piweb users add NAME</code>.</p>
@@ -35,7 +44,10 @@ const (
 `
 )
 
-const signInCSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+var signInCSP = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(signInStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+})
 
 // askToSignIn is the page of those who are not in.
 func (s *Server) askToSignIn(w http.ResponseWriter, r *http.Request, wrong bool) {
@@ -47,9 +59,9 @@ func (s *Server) askToSignIn(w http.ResponseWriter, r *http.Request, wrong bool)
 		text += signInLink
 	}
 	h := w.Header()
+	h.Set("Content-Security-Policy", signInCSP())
 	if s.hasUsers() {
 		text += signInForm
-		h.Set("Content-Security-Policy", signInCSP)
 		h.Set("Referrer-Policy", "same-origin") // without one a browser's form names no origin
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
