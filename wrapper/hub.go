@@ -36,7 +36,9 @@ const (
 
 // hub keeps the last events of a session. Publishing never waits for anybody:
 // readers have a place of their own, and one that falls too far behind is told of
-// the gap.
+// the gap. When a prompt begins or ends, what lies before the newest prompt and was
+// read by everybody is forgotten: a session that is open all day holds no more than
+// one that was opened now.
 type hub struct {
 	mu     sync.Mutex
 	events []Event
@@ -45,11 +47,13 @@ type hub struct {
 	next   uint64        // number of the next event
 	wake   chan struct{} // closed at the next event
 	closed bool
-	subs   int
+	subs   map[*Subscription]struct{}
+	begun  uint64 // number of the first event of the newest prompt
+	over   bool   // that prompt has ended
 }
 
 func newHub() *hub {
-	return &hub{next: 1, wake: make(chan struct{})}
+	return &hub{next: 1, wake: make(chan struct{}), subs: map[*Subscription]struct{}{}, over: true}
 }
 
 func (h *hub) publish(e agent.Event) {
@@ -62,7 +66,11 @@ func (h *hub) publish(e agent.Event) {
 	h.events, h.sizes = append(h.events, Event{h.next, e}), append(h.sizes, size)
 	h.bytes += size
 	h.next++
-	drop := 0
+	drop := h.old(e.Type)
+	for i := range drop {
+		h.bytes -= h.sizes[i]
+		h.events[i] = Event{}
+	}
 	for len(h.events)-drop > hubSize || h.bytes > hubBytes && len(h.events)-drop > 1 {
 		h.bytes -= h.sizes[drop]
 		h.events[drop] = Event{} // let go of what it holds
@@ -71,6 +79,27 @@ func (h *hub) publish(e agent.Event) {
 	h.events, h.sizes = h.events[drop:], h.sizes[drop:]
 	close(h.wake)
 	h.wake = make(chan struct{})
+}
+
+// old says how many of the oldest events can be forgotten, now that one of a type was
+// added.
+func (h *hub) old(t agent.EventType) int {
+	switch {
+	case t == agent.AgentStart && h.over: // not one that tries again
+		h.begun, h.over = h.next-1, false
+	case t == PromptDone:
+		h.over = true
+	default:
+		return 0
+	}
+	from := h.begun // a prompt is kept as a whole or not at all
+	for s := range h.subs {
+		from = min(from, s.at)
+	}
+	if oldest := h.oldest(); from > oldest {
+		return int(from - oldest)
+	}
+	return 0
 }
 
 // sizeOf is about how many bytes an event keeps alive.
@@ -131,8 +160,9 @@ func (h *hub) subscribe(from uint64) *Subscription {
 	if from == 0 || from > h.next {
 		from = h.next
 	}
-	h.subs++
-	return &Subscription{h: h, at: from}
+	s := &Subscription{h: h, at: from}
+	h.subs[s] = struct{}{}
+	return s
 }
 
 // Next waits for the next event. Where events are gone because the reader was
@@ -170,7 +200,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 func (s *Subscription) Close() {
 	s.once.Do(func() {
 		s.h.mu.Lock()
-		s.h.subs--
+		delete(s.h.subs, s)
 		s.h.mu.Unlock()
 	})
 }
@@ -178,7 +208,7 @@ func (s *Subscription) Close() {
 func (h *hub) subscribers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.subs
+	return len(h.subs)
 }
 
 // upcoming is the number that the next event will have.

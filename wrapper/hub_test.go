@@ -117,3 +117,61 @@ func TestHubIsBoundedInBytes(t *testing.T) {
 		t.Errorf("the newest event: %d %s, %v", e.Seq, e.Type, err)
 	}
 }
+
+// TestHubForgets: what lies before the newest prompt goes when all have read it; a
+// prompt is kept as a whole, and so is what somebody has not read yet.
+func TestHubForgets(t *testing.T) {
+	h := newHub()
+	prompt := func(events int) {
+		h.publish(agent.Event{Type: agent.AgentStart})
+		fill(h, events-3)
+		h.publish(agent.Event{Type: agent.AgentStart}) // tried again
+		h.publish(agent.Event{Type: PromptDone})
+	}
+	reader := h.subscribe(0)
+	defer reader.Close()
+	slow := h.subscribe(0)
+	read := func(s *Subscription, events int) {
+		t.Helper()
+		for range events {
+			if e, err := s.Next(t.Context()); err != nil || e.Type == Gap {
+				t.Fatalf("%+v, %v", e, err)
+			}
+		}
+	}
+	for range 20 {
+		prompt(200)
+		read(reader, 200)
+	}
+	if len(h.events) != 4000 {
+		t.Errorf("%d events are kept for a reader who has read none", len(h.events))
+	}
+	read(slow, 4000)
+	slow.Close()
+	prompt(200)
+	read(reader, 200)
+	if len(h.events) != 200 {
+		t.Errorf("%d events are kept", len(h.events))
+	}
+	prompt(3000)
+	read(reader, 3000)
+	if late := h.subscribe(h.begun); len(h.events) != 3000 {
+		t.Errorf("of a prompt with 3000 events %d are kept", len(h.events))
+	} else {
+		read(late, 3000)
+		late.Close()
+	}
+	prompt(200)
+	read(reader, 200)
+	prompt(200)
+	if len(h.events) != 200 || len(h.sizes) != 200 {
+		t.Errorf("%d events are kept", len(h.events))
+	}
+	bytes := 0
+	for _, n := range h.sizes {
+		bytes += n
+	}
+	if bytes != h.bytes {
+		t.Errorf("the events hold %d bytes, and it counts %d", bytes, h.bytes)
+	}
+}

@@ -79,17 +79,18 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	}
 	defer srv.stop()
 	conditions(o)
-	ctx, cancel := context.WithTimeout(ctx, o.duration)
-	defer cancel()
+	ids := make([]string, o.sessions)
+	for i := range ids {
+		if ids[i], err = srv.create(ctx); err != nil {
+			return false, err
+		}
+	}
 	t := &tally{begun: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, o.duration)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
-	for i := range o.sessions {
-		id, err := srv.create(ctx)
-		if err != nil {
-			return false, err
-		}
+	for i, id := range ids {
 		streams := o.streams / o.sessions
 		if i < o.streams%o.sessions {
 			streams++
