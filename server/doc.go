@@ -2,10 +2,15 @@
 // HTTP: the API that the existing pi-web client speaks, the stream of a session's
 // events, and the page.
 //
-// The order in which a request is judged is part of the design, and each step
-// stands in a file of its own: request id, host, origin, who asks, size and kind
-// of the body, then the route. A request that a foreign page may have caused is
-// refused before anything looks at it.
+// The order in which a request is judged is part of the design: request id, rate
+// of the address, host, origin, who asks, rate of the user, size and kind of the
+// body, then the route. A request that a foreign page may have caused is refused
+// before anything looks at it.
+//
+// Who asks is the person at the machine, or a user of the users file (package
+// account). There is one way from a name to a session, lookup, and it
+// knows only the sessions that who asks may see; a route without a session in its
+// path says for whom it is. The test of isolation goes through the table of routes.
 //
 // What a client names is looked up, never used: an id is compared with the ids of
 // the session files that exist, and no part of a path on disk is made from it.

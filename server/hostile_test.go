@@ -20,7 +20,12 @@ import (
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 )
 
-// target under attack: a server that runs as `piweb serve` runs it, with users, on a
+// The rows of public reports about programs of this kind, as attacks on a server that
+// runs. Two rows are tried where their subject is: credentials in a shared transcript
+// (opencode 48305) in TestExport and the corpus of session/export, and another user's
+// ids (XAgent 420) in TestIsolation.
+
+// underAttack is a server that runs as `piweb serve` runs it, with users, on a
 // listener of its own.
 type underAttack struct {
 	*people

@@ -105,6 +105,12 @@ func TestIsolation(t *testing.T) {
 			p.strangers(t, r, name, her)
 		})
 	}
+	if a := p.send(p.as("bob", "POST", "/api/sessions", `{"source":"","resumeId":"`+her["id"]+`"}`)); a.status != 404 {
+		t.Errorf("another's session is gone on with: %d %s", a.status, a.body)
+	}
+	if a := p.send(p.as("bob", "POST", "/api/sessions/"+his+"/messages", `{"message":"look","attachmentIds":["`+her["attachmentId"]+`"]}`)); a.status != 400 {
+		t.Errorf("another's attachment is sent: %d %s", a.status, a.body)
+	}
 	if a := p.send(p.as("bob", "POST", "/api/memories/search", `{"query":"`+canary+`","user_id":"alice"}`)); a.status != 403 {
 		t.Errorf("a search in another's memories: %d %s", a.status, a.body)
 	}
