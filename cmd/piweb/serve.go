@@ -57,7 +57,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 	ctx, stop := signal.NotifyContext(ctx, stopSignals...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the grace
-	debug.SetGCPercent(30) // a server that stays open all day: little memory before a little time
+	debug.SetGCPercent(30)       // a server that stays open all day: little memory before a little time
 	cfg := a.config()
 	cfg.Reachable = true
 	rt, err := piweb.New(cfg)
