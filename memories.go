@@ -53,7 +53,7 @@ func (m *memories) open() (*memory.Service, error) {
 	if set.Off {
 		return nil, nil
 	}
-	o := memory.Options{Dir: m.dir(), OpenSenders: set.Senders == "open", Aliases: set.Aliases, StrictNames: set.StrictNames, Redact: func(text string) string {
+	o := memory.Options{Dir: m.dir(), OpenSenders: set.Senders == "open", Aliases: map[string][]string{MemoryUser: set.Aliases}, StrictNames: set.StrictNames, Redact: func(text string) string {
 		text, _ = export.Redactor{}.Redact(text)
 		return text
 	}}

@@ -13,7 +13,7 @@ import (
 // that refuses; an error is a refusal of our own or says that the engine could not be
 // asked. After anything but success no file and no row is left.
 func (s *Service) Add(ctx context.Context, user string, body []byte) (Reply, error) {
-	b, scope, err := readAdd(user, body, s.o.OpenSenders, s.o.Aliases)
+	b, scope, err := readAdd(user, body, s.o.OpenSenders, s.o.Aliases[user])
 	if err != nil {
 		return Reply{}, err
 	}

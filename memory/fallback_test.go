@@ -83,7 +83,7 @@ func TestFallback(t *testing.T) {
 	dir := s.o.Dir
 	s.Close()
 	s = openAt(t, dir, func(o *Options) {
-		o.Upstream = &UpstreamConfig{URL: a.url, Timeout: 300 * time.Millisecond, Backoff: time.Millisecond, Retries: -1, BreakAfter: -1}
+		o.Upstream = &UpstreamConfig{URL: a.url, Timeout: time.Minute, Backoff: time.Millisecond, Retries: -1, BreakAfter: -1}
 		o.Fallback = true
 	})
 	a.gone.Store(false)
@@ -140,10 +140,14 @@ func TestFallbackIsNoExcuse(t *testing.T) {
 	}{
 		{"refused", func(w http.ResponseWriter) { http.Error(w, failWith(422, "INVALID_INPUT"), 422) }, func(r Reply, err error) bool { return err == nil && r.Status == 422 }},
 		{"not answered", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, func(_ Reply, err error) bool { return errors.Is(err, ErrUnavailable) }},
-		{"too slow", func(http.ResponseWriter) { time.Sleep(400 * time.Millisecond) }, func(_ Reply, err error) bool { return errors.Is(err, ErrUnavailable) }},
+		{"too slow", func(http.ResponseWriter) { time.Sleep(1500 * time.Millisecond) }, func(_ Reply, err error) bool { return errors.Is(err, ErrUnavailable) }},
 	} {
 		v := startService(t, func(_ string, _ int, w http.ResponseWriter) { c.answer(w) })
-		s := v.open(t, func(o *Options) { o.Fallback = true })
+		s := v.open(t, func(o *Options) {
+			if o.Fallback = true; c.name == "too slow" {
+				hasty(o)
+			}
+		})
 		r, err := s.Add(ctx, "local", message("local", "s", text("x"), image("a.png", "", b64("x"))))
 		if !c.ok(r, err) {
 			t.Errorf("%s: %d %s, %v", c.name, r.Status, r.Body, err)

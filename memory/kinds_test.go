@@ -40,7 +40,7 @@ var kinds = []struct {
 
 func kindOption(v *service, kind Kind) func(*Options) {
 	return func(o *Options) {
-		o.Upstream = &UpstreamConfig{Kind: kind, URL: v.url, Token: "k", Timeout: 300 * time.Millisecond, Backoff: time.Millisecond}
+		o.Upstream = &UpstreamConfig{Kind: kind, URL: v.url, Token: "k", Timeout: time.Minute, Backoff: time.Millisecond}
 	}
 }
 
@@ -157,12 +157,16 @@ func TestKindsFail(t *testing.T) {
 			{"no JSON", func(w http.ResponseWriter) { io.WriteString(w, "<html>") }, 502, 1},
 			{"broken off", func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, 502, 1},
 			{"half an answer", func(w http.ResponseWriter) { w.Header().Set("Content-Length", "99"); io.WriteString(w, "{") }, 502, 1},
-			{"too slow", func(http.ResponseWriter) { time.Sleep(500 * time.Millisecond) }, 504, 1},
+			{"too slow", func(http.ResponseWriter) { time.Sleep(1500 * time.Millisecond) }, 504, 1},
 		} {
 			t.Run(string(k.kind)+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				v := startService(t, func(_ string, _ int, w http.ResponseWriter) { c.answer(w) })
-				s := open(t, kindOption(v, k.kind))
+				s := open(t, kindOption(v, k.kind), func(o *Options) {
+					if c.name == "too slow" {
+						hasty(o)
+					}
+				})
 				_, err := s.Add(ctx, "local", message("local", "s", text("x"), image("a.png", "", b64("x"))))
 				var e *Error
 				if !errors.As(err, &e) || e.Status != c.status || strings.Contains(e.Text, v.url) {

@@ -499,7 +499,7 @@ func TestIsolation(t *testing.T) {
 }
 
 func TestWhoSpeaks(t *testing.T) {
-	s := open(t, func(o *Options) { o.Aliases = []string{"me@home"} })
+	s := open(t, func(o *Options) { o.Aliases = map[string][]string{"local": {"me@home"}} })
 	with := func(more obj, body []byte) []byte {
 		for k, v := range more {
 			body = []byte(strings.Replace(string(body), "{", `{"`+k+`":"`+v.(string)+`",`, 1))
@@ -521,6 +521,9 @@ func TestWhoSpeaks(t *testing.T) {
 		if _, err := s.Add(ctx, "local", c.body); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrForbidden) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+	if _, err := s.Add(ctx, "bob", message("me@home", "s", text("x"))); !errors.Is(err, ErrForbidden) {
+		t.Errorf("the alias of another: %v", err)
 	}
 	group := open(t, func(o *Options) { o.OpenSenders = true })
 	add(t, group, "local", message("bob", "s", text("x")))

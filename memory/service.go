@@ -23,8 +23,8 @@ type Options struct {
 	Fallback bool
 	// OpenSenders lets a message of the role user have any sender, for groups.
 	OpenSenders bool
-	// Aliases are senders that are the user as well.
-	Aliases []string
+	// Aliases are senders that are a user as well, by the user.
+	Aliases map[string][]string
 	// StrictNames wants a sign that is no part of a name in front of a file's name,
 	// so that a.png is not found in data.png.
 	StrictNames bool

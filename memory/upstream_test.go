@@ -61,9 +61,12 @@ func startService(t *testing.T, answer func(path string, n int, w http.ResponseW
 	return v
 }
 
+// hasty gives up early: for services that are too slow.
+func hasty(o *Options) { o.Upstream.Timeout = 500 * time.Millisecond }
+
 func (v *service) open(t *testing.T, change ...func(*Options)) *Service {
 	return open(t, append([]func(*Options){func(o *Options) {
-		o.Upstream = &UpstreamConfig{URL: v.url, Timeout: 300 * time.Millisecond, Backoff: time.Millisecond}
+		o.Upstream = &UpstreamConfig{URL: v.url, Timeout: time.Minute, Backoff: time.Millisecond}
 	}}, change...)...)
 }
 
@@ -126,13 +129,17 @@ func TestUpstreamFails(t *testing.T) {
 				if c.name == "too slow" {
 					select {
 					case <-hang:
-					case <-time.After(time.Second):
+					case <-time.After(1500 * time.Millisecond):
 					}
 					return
 				}
 				c.answer(path, n, w)
 			})
-			s := v.open(t)
+			s := v.open(t, func(o *Options) {
+				if c.name == "too slow" {
+					hasty(o)
+				}
+			})
 			r, err := s.Add(ctx, "local", message("local", "s", text("x"), image("a.png", "", b64("x")), image("b.png", "https://h/b.png", "")))
 			if c.status == 0 && !errors.Is(err, ErrUnavailable) || c.status != 0 && (err != nil || r.Status != c.status) {
 				t.Errorf("%d %s, %v", r.Status, r.Body, err)
