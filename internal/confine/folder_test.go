@@ -37,6 +37,22 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// A folder that becomes a link to the outside while its path is followed is refused by
+// the name of that, too: whoever asks takes it for missing, and not for a fault.
+func TestSwappedFolderIsOutside(t *testing.T) {
+	root, outside := tree(t)
+	link(t, outside, filepath.Join(root, "swapped"))
+	r, err := OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	// As after the look at "swapped" that still found a folder.
+	if err := r.folder([]string{"swapped", "secret.txt"}); !errors.Is(err, ErrOutside) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestOpenFolder(t *testing.T) {
 	root, outside := tree(t)
 	link(t, filepath.Join(outside, "root-sibling"), filepath.Join(root, "out"))

@@ -74,7 +74,7 @@ func (r *Root) resolve(rel string) (string, error) {
 		here := filepath.Join(append(slices.Clone(done), next)...)
 		info, err := r.dir.Lstat(here)
 		if err != nil {
-			return "", cause(err)
+			return "", refusal(err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			done = append(done, next)
@@ -85,7 +85,7 @@ func (r *Root) resolve(rel string) (string, error) {
 		}
 		target, err := r.dir.Readlink(here)
 		if err != nil {
-			return "", cause(err)
+			return "", refusal(err)
 		}
 		if filepath.IsAbs(target) || isRooted(target) {
 			// A target that reaches the root by another spelling is refused.
@@ -111,7 +111,7 @@ func (r *Root) folder(parts []string) error {
 	}
 	info, err := r.dir.Lstat(filepath.Join(parts...))
 	if err != nil {
-		return cause(err)
+		return refusal(err)
 	}
 	if !info.IsDir() {
 		return syscall.ENOTDIR
