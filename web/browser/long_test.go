@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 )
 
 var longTasks = flag.Bool("longtasks", false, "fail where scrolling a long session keeps the page busy for more than 100 ms; for a machine that does nothing else")
@@ -16,8 +17,8 @@ const longID = "00000000-0000-7000-8000-000000020000"
 
 // longSession writes a session of n messages: questions, answers with lists, code
 // and tables, calls and their results, of all lengths. It has a branch that was
-// left: the entry "leftover".
-func (w *world) longSession(n int) {
+// left: the entry "leftover". call is one of its calls, far from both ends.
+func (w *world) longSession(n int) (call string) {
 	w.t.Helper()
 	r := rand.New(rand.NewPCG(13, 5))
 	words := strings.Fields("the scanner keeps each entry as an offset and reads its bytes when they are asked for so nothing is lost 漢字 policy session branch leaf 🙂")
@@ -64,10 +65,13 @@ func (w *world) longSession(n int) {
 			add("leftover", map[string]any{"role": "user", "content": said("Another question, on a branch that was left.")})
 		}
 		if r.IntN(2) == 0 {
-			call := fmt.Sprintf("call_%d", k)
+			id := fmt.Sprintf("call_%d", k)
+			if call == "" && k > 6000 {
+				call = id
+			}
 			answer("toolUse", []any{map[string]any{"type": "thinking", "thinking": text(30)},
-				map[string]any{"type": "toolCall", "id": call, "name": "bash", "arguments": map[string]any{"command": "go test ./... " + text(3)}}})
-			say(map[string]any{"role": "toolResult", "toolCallId": call, "toolName": "bash", "isError": false, "content": said(fmt.Sprintf("result %d\n%s", k, strings.Repeat(text(8)+"\n", 1+r.IntN(40))))})
+				map[string]any{"type": "toolCall", "id": id, "name": "bash", "arguments": map[string]any{"command": "go test ./... " + text(3)}}})
+			say(map[string]any{"role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": false, "content": said(fmt.Sprintf("result %d\n%s", k, strings.Repeat(text(8)+"\n", 1+r.IntN(40))))})
 		}
 		a := fmt.Sprintf("Answer %d. %s", k, text(10+r.IntN(200)))
 		switch r.IntN(6) {
@@ -85,6 +89,7 @@ func (w *world) longSession(n int) {
 	}
 	answer("stop", said("The last answer there is."))
 	w.put(".pi/agent/sessions/long/"+longID+".jsonl", out.String())
+	return call
 }
 
 // scrollTo sets the place of the transcript, by an expression of its element t, and
@@ -105,10 +110,10 @@ const drawnJS = `((t) => {
 })(document.querySelector('.transcript'))`
 
 // watchJS notes, frame by frame, how many rows there are and how many are new, and
-// every task that took longer than 50 ms.
+// counts what the browser calls long tasks: those of more than 50 ms.
 const watchJS = `(() => {
-	const w = (window.watch = {rows: 0, made: 0, frames: 0, tasks: []});
-	new PerformanceObserver((l) => w.tasks.push(...l.getEntries().map((e) => Math.round(e.duration)))).observe({type: "longtask"});
+	const w = (window.watch = {rows: 0, made: 0, frames: 0, tasks: 0});
+	new PerformanceObserver((l) => (w.tasks += l.getEntries().length)).observe({type: "longtask"});
 	let made = 0;
 	new MutationObserver((all) => { for (const m of all) for (const n of m.addedNodes) if (n.classList?.contains("rowbox")) made++; }).observe(document.querySelector(".transcript"), {childList: true, subtree: true});
 	const frame = () => {
@@ -123,8 +128,7 @@ const watchJS = `(() => {
 })()`
 
 type watched struct {
-	Rows, Made, Frames int
-	Tasks              []int
+	Rows, Made, Frames, Tasks int
 }
 
 // walkJS goes up in steps of so many pixels, as a wheel would, and says how far a
@@ -132,6 +136,7 @@ type watched struct {
 const walkJS = `(async (t, steps, by) => {
 	const frame = () => new Promise((ok) => requestAnimationFrame(() => setTimeout(ok, 0)));
 	let worst = 0;
+	window.beside = [];
 	for (let i = 0; i < steps; i++) {
 		const box = t.getBoundingClientRect();
 		const seen = (y) => y > box.top + 20 && y < box.bottom - 100;
@@ -141,7 +146,9 @@ const walkJS = `(async (t, steps, by) => {
 		if (!row) { await frame(); continue; }
 		for (let n = 0; n < 3; n++) {
 			await frame();
-			if (row.isConnected) worst = Math.max(worst, Math.abs(row.getBoundingClientRect().top - at + by));
+			const off = row.isConnected ? row.getBoundingClientRect().top - at + by : 0;
+			if (Math.abs(off) > 2) window.beside.push([i, n, off, at, row.dataset.key]);
+			worst = Math.max(worst, Math.abs(off));
 		}
 	}
 	return worst;
@@ -149,15 +156,17 @@ const walkJS = `(async (t, steps, by) => {
 
 // TestLongSession reads a session of 20 000 messages: at no moment are more than
 // 200 rows in the page, no frame makes many of them, what is read stays where it
-// is, and every place can be gone to.
+// is, and every place can be gone to. No task while scrolling has the processor for
+// more than 100 ms.
 //
-// How long the page is kept busy is printed, and judged with -longtasks:
+// How long tasks take by the clock depends on what else the machine does. It is
+// printed, and judged with -longtasks:
 //
 //	go test ./web/browser -run TestLongSession -v -longtasks
 func TestLongSession(t *testing.T) {
 	w := newWorld(t, startBrowser(t), `{"steps":[{"match":"one more","text":"The very last answer."}]}`)
 	const n = 20_000
-	w.longSession(n)
+	call := w.longSession(n)
 	b := w.enter()
 	get[string](b, "location.hash = "+quote("#/s/"+longID))
 	b.see(".rowbox", "The last answer there is.")
@@ -168,21 +177,34 @@ func TestLongSession(t *testing.T) {
 		t.Helper()
 		b.until(quote(text)+" is in view", fmt.Sprintf(`all(".rowbox", %s).some((e) => ((r, v) => r.bottom > v.top && r.top < v.bottom)(e.getBoundingClientRect(), document.querySelector(".transcript").getBoundingClientRect()))`, quote(text)))
 	}
-	t.Log("top, middle, end")
-	b.scrollTo("0")
-	inView("Question 1:")
-	b.scrollTo("t.scrollHeight / 2")
-	b.scrollTo("t.scrollHeight")
-	inView("The last answer there is.")
-	b.gone(".pill", "")
+	list := b.tasks(func() {
+		t.Log("top, middle, end")
+		b.scrollTo("0")
+		inView("Question 1:")
+		b.scrollTo("t.scrollHeight / 2")
+		b.scrollTo("t.scrollHeight")
+		inView("The last answer there is.")
+		b.gone(".pill", "")
 
-	t.Log("a walk up, through rows whose heights were guessed")
-	b.scrollTo("t.scrollHeight * 0.7")
-	b.see(".pill", "Jump to newest")
-	for _, by := range []int{-120, -500, -3000, 150, 400} {
-		if worst := get[float64](b, fmt.Sprintf(walkJS, 40, by)); worst > 1 {
-			t.Errorf("in steps of %d a row was %.1f pixels beside its place", by, worst)
+		t.Log("a walk up, through rows whose heights were guessed")
+		b.scrollTo("t.scrollHeight * 0.7")
+		b.see(".pill", "Jump to newest")
+		for _, by := range []int{-120, -500, -3000, 150, 400} {
+			if worst := get[float64](b, fmt.Sprintf(walkJS, 40, by)); worst > 2 {
+				t.Errorf("in steps of %d a row was %.1f pixels beside its place: %s", by, worst, get[string](b, "JSON.stringify(window.beside.slice(0, 10))"))
+			}
 		}
+	})
+	longest := list[0]
+	for _, one := range list {
+		longest.wall = max(longest.wall, one.wall)
+	}
+	t.Logf("%d messages, %d tasks while scrolling: the longest had the processor for %v, and took %v", n, len(list), longest.cpu, longest.wall)
+	if longest.cpu > 100*time.Millisecond {
+		t.Errorf("a task had the processor for %v", longest.cpu)
+	}
+	if *longTasks && longest.wall > 100*time.Millisecond {
+		t.Errorf("the page was busy for %v", longest.wall)
 	}
 
 	t.Log("what grows above does not move what is read")
@@ -200,7 +222,7 @@ func TestLongSession(t *testing.T) {
 		}
 		return worst;
 	})(document.querySelector(".transcript"))`)
-	if moved > 1 {
+	if moved > 2 {
 		t.Errorf("a row was moved by %.1f pixels", moved)
 	}
 
@@ -208,6 +230,21 @@ func TestLongSession(t *testing.T) {
 	get[string](b, "location.hash = "+quote("#/s/"+longID+"/00000029"))
 	inView("Question 41:")
 	b.until("the row has the focus", "document.activeElement?.dataset.key === '00000029'")
+	// A memory names the call by which it was kept, a hit the entry.
+	get[string](b, "location.hash = "+quote("#/s/"+longID+"/"+call))
+	inView("result " + strings.TrimPrefix(call, "call_"))
+	b.focus("#search")
+	b.do("search", keys(`"on a branch that was"`))
+	b.click(".hits .hit-item", "on a branch that was")
+	b.see(".astray", "on another branch")
+	b.click(".astray button.icon-button", "")
+	b.focus("#search")
+	get[bool](b, "(document.activeElement.select(), true)")
+	question := "Question " + strings.TrimPrefix(call, "call_") + ":"
+	b.do("search", keys(`"`+question+`"`))
+	b.click(".hits .hit-item", question)
+	inView(question)
+	b.until("the words are marked", "CSS.highlights.get('looked-for')?.size > 0")
 	b.size(1200, 700)
 	b.scrollTo("t.scrollHeight * 0.3")
 	b.press("m")
@@ -218,16 +255,11 @@ func TestLongSession(t *testing.T) {
 
 	var got watched
 	got = get[watched](b, "window.watch")
-	t.Logf("%d messages: at most %d rows in the page, at most %d made in one frame of %d; tasks over 50 ms: %v", n, got.Rows, got.Made, got.Frames, got.Tasks)
+	t.Logf("%d messages: at most %d rows in the page, at most %d made in one frame of %d; %d tasks of more than 50 ms in all", n, got.Rows, got.Made, got.Frames, got.Tasks)
 	if got.Rows > 200 || got.Rows < 10 {
 		t.Errorf("%d rows were in the page", got.Rows)
 	}
 	if got.Made > 70 {
 		t.Errorf("%d rows were made in one frame", got.Made)
-	}
-	for _, ms := range got.Tasks {
-		if *longTasks && ms > 100 {
-			t.Errorf("the page was busy for %d ms", ms)
-		}
 	}
 }

@@ -6,13 +6,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, explain } from "../page/api.js";
 import { dollars, duration, fileSize, tokens } from "../page/format.js";
+import { changeOf, linesOfChange } from "../page/change.js";
 import { toRows } from "../page/history.js";
 import { chooseLanguage, named, pickLanguage, t, tx } from "../page/i18n.js";
 import { withMoments, words } from "../page/moments.js";
 import { capsOf, keymap, lineOf } from "../page/keymap.js";
 import { Outbox, unsure } from "../page/outbox.js";
 import { crossing, presetOf } from "../page/policywords.js";
+import { update } from "../page/saying.js";
 import { Parser } from "../page/sse.js";
+import { linesOf } from "../page/tree.js";
 import { apply, newTurn, withoutTurn } from "../page/turn.js";
 import { Heights, mostRows, range } from "../page/window.js";
 import { hashOf, placeOfHash } from "../page/place.js";
@@ -287,4 +290,64 @@ test("keys: what is typed, composed or held down with another key is no command"
   assert.equal(line("ArrowDown", { altKey: true, target: new Element("select") }), "");
   const composer = { where: "composer", target: new TextArea("textarea", "ni") };
   assert.deepEqual([line("Enter", composer), line("Enter", { ...composer, isComposing: true }), line("Enter", { ...composer, keyCode: 229 }), line("Enter", { ...composer, shiftKey: true })], ["send", "", "", "newLine"]);
+});
+
+test("a change is read from a patch, and from the numbered lines of pi", () => {
+  const patch = "--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n@@ -9 +9,2 @@\n nine\n+ten\n\\ No newline at end of file\n";
+  assert.deepEqual(linesOfChange(patch).map((l) => `${l.kind}${l.n} ${l.text}`), [" 1 one", "-2 two", "+2 TWO", " 3 three", "@0 …", " 9 nine", "+10 ten"]);
+  assert.deepEqual(linesOfChange(" 1 one\n-2 two\n+ 2 TWO\n   ...\n 12 x").map((l) => `${l.kind}${l.n} ${l.text}`), [" 1 one", "-2 two", "+2 TWO", "@0 ...", " 12 x"]);
+  assert.equal(changeOf({ patch, diff: "x" }), patch);
+  for (const none of [undefined, null, {}, { diff: 1 }, { patch: {} }]) assert.equal(changeOf(none), "");
+});
+
+test("the tree: chains stay at one depth, branches are set in, what is hidden is skipped", () => {
+  const n = (id, parentId, role, more = {}) => ({ id, parentId, type: "message", role, line: 1, text: id, ...more });
+  const nodes = [
+    n("s", "", "system"), n("q1", "s", "user"), n("a1", "q1", "assistant"), n("q2", "a1", "user"), n("a2", "q2", "assistant"),
+    n("q3", "a1", "user"), n("a3", "q3", "assistant"), { id: "m", parentId: "a3", type: "custom", line: 9 }, n("q4", "a2", "user"),
+    n("q5", "a2", "user", { label: "here I was" }), n("lost", "nowhere", "user"), n("c1", "c2", "user"), n("c2", "c1", "user"),
+  ];
+  const show = (what, leaf = "m", q = "") => linesOf(nodes, leaf, what, q).map((l) => `${"  ".repeat(l.depth)}${l.node.id}${l.branches ? `/${l.branches}` : ""}${l.here ? "*" : ""}`);
+  assert.deepEqual(show("questions"), ["q1/2", "  q2/2", "    q4", "    q5", "  q3", "  a3*", "lost"]);
+  assert.deepEqual(show("messages"), ["q1", "a1/2", "  q2", "  a2/2", "    q4", "    q5", "  q3", "  a3*", "lost"]);
+  assert.deepEqual(show("labels"), ["q5"]);
+  assert.deepEqual(show("questions", "q2", "q").filter((l) => l.includes("*")), ["  q2/2*"]);
+  assert.equal(show("all").length, 11); // what stands in a circle has no way to it
+  assert.deepEqual(show("questions", "m", "nothing like it"), []);
+  assert.deepEqual(linesOf([], "", "all"), []);
+});
+
+test("what was said is brought up to date by what is new; a place elsewhere keeps the common beginning", async () => {
+  /** @type {string[]} */
+  let branch = [];
+  const asked = [];
+  globalThis.fetch = async (url) => {
+    const q = new URL(url, "http://x").searchParams;
+    asked.push([...q.keys()].join());
+    const limit = Math.min(3, Number(q.get("limit") ?? 3));
+    const at = branch.indexOf(q.get("after"));
+    const moved = q.has("after") && at < 0;
+    const from = q.has("after") && !moved ? at + 1 : Math.max(0, branch.length - limit);
+    const list = branch.slice(from, from + limit).map((entryId) => ({ entryId }));
+    return new Response(JSON.stringify({ messages: list, from, total: branch.length, leafId: branch.at(-1), moved, labels: { x: "y" } }));
+  };
+  const ids = (got) => got.messages.map((m) => m.entryId).join("");
+  branch = [..."abcdefgh"];
+  let got = await update("s", [], 0);
+  assert.deepEqual([ids(got), got.missing, got.labels.x], ["fgh", 5, "y"]);
+  const same = got.messages;
+  assert.equal((await update("s", same, 5)).messages, same); // nothing new: the same list
+  branch = [..."abcdefghijklm"];
+  got = await update("s", same, 5);
+  assert.equal(ids(got), "fghijklm"); // more than a page of news
+  assert.equal(got.messages[0], same[0]);
+  branch = [..."abcdefghiXY"];
+  got = await update("s", got.messages, 5);
+  assert.deepEqual([ids(got), got.missing, got.messages[0] === same[0]], ["fghiXY", 5, true]);
+  branch = [..."abcdefghi"];
+  got = await update("s", got.messages, 5);
+  assert.deepEqual([ids(got), got.missing], ["fghi", 5]); // back, nothing of it is new
+  branch = [..."PQRST"];
+  got = await update("s", got.messages, 5);
+  assert.deepEqual([ids(got), got.missing], ["RST", 2]);
 });

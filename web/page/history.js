@@ -1,5 +1,6 @@
 // Messages of a session file, as rows of the transcript.
 
+import { changeOf } from "./change.js";
 import { named, t, watchLanguage } from "./i18n.js";
 
 /** @import {Row, AssistantRow, Part, ToolPart, Picture, AttachedFile} from "./types.js" */
@@ -202,6 +203,7 @@ function finish(part, m) {
   else part.output = text;
   part.images = picturesOf(m.content);
   part.files = outputOf(m.details);
+  part.change = changeOf(m.details);
   if (typeof m.durationMs === "number") part.durationMs = m.durationMs;
 }
 

@@ -84,12 +84,27 @@ const Block = memo((/** @type {{inner: string, table: boolean}} */ { inner, tabl
   html`<div class=${table ? "md-table" : "md"} tabindex=${table ? 0 : undefined} role=${table ? "group" : undefined}
     aria-label=${table ? t("markdown.table") : undefined} dangerouslySetInnerHTML=${{ __html: inner }} />`);
 
+/** Texts that were read, the long ones: rows come and go while somebody scrolls. @type {Map<string, any[]>} */
+const read = new Map();
+
+/** @param {string} text */
+function lexed(text) {
+  if (text.length < 2000) return marked.lexer(text);
+  let tokens = read.get(text);
+  if (!tokens) {
+    tokens = marked.lexer(text);
+    if (read.size > 200) read.clear();
+    read.set(text, tokens);
+  }
+  return tokens;
+}
+
 /** Markdown shows a text; it is drawn anew only when the text changes. */
 export const Markdown = memo((/** @type {{text: string}} */ { text }) => {
   /** @type {any[]} */
   let tokens;
   try {
-    tokens = marked.lexer(text);
+    tokens = lexed(text);
   } catch {
     return html`<p class="md plain" dir="auto">${text}</p>`;
   }

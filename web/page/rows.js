@@ -74,7 +74,20 @@ function AssistantView({ row, last, model, spent }) {
 function PartView({ part }) {
   if (part.type === "tool") return html`<${ToolCard} part=${part} />`;
   if (part.type === "thinking") return html`<${Thinking} part=${part} />`;
-  return html`<${Markdown} text=${part.text} />`;
+  return html`<${Text} part=${part} />`;
+}
+
+/** Of a very long text the beginning is shown: to draw all of it would be felt. */
+const longAnswer = 40_000;
+
+/** @param {{part: import("./types.js").TextPart}} props */
+function Text({ part }) {
+  const [all, setAll] = useKept(`text ${part.id}`);
+  const { text } = part;
+  if (text.length <= longAnswer + 2000 || all) return html`<${Markdown} text=${text} />`;
+  const end = text.lastIndexOf("\n\n", longAnswer);
+  return html`<${Markdown} text=${text.slice(0, end > longAnswer / 2 ? end : longAnswer)} />
+    <button type="button" class="link" onClick=${() => setAll(true)}>${t("row.showWhole", { n: text.length })}</button>`;
 }
 
 /** @param {{part: import("./types.js").ThinkingPart}} props */

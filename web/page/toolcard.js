@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { FileChip } from "./attachments.js";
 import { Code, CopyButton } from "./code.js";
+import { Diff } from "./diff.js";
 import { duration, oneLine } from "./format.js";
 import { html, memo } from "./html.js";
 import { t } from "./i18n.js";
@@ -59,6 +60,7 @@ const wordsOf = (output) => String(pictureResult(output)?.content ?? output);
 function Input({ part }) {
   const a = part.input && typeof part.input === "object" ? part.input : {};
   if (typeof a.command === "string") return html`<${Code} text=${a.command} lang="bash" label=${t("tool.command")} />`;
+  if (part.change) return html`<${Diff} change=${part.change} />`;
   if (part.name === "edit") {
     const edits = Array.isArray(a.edits) ? a.edits : [a];
     const text = edits.map((/** @type {any} */ e) => [...lines("-", str(e?.oldText)), ...lines("+", str(e?.newText))].join("\n")).join("\n\n");
@@ -129,7 +131,7 @@ export const ToolCard = memo((/** @type {{part: ToolPart}} */ { part }) => {
         ? html`<${Output} text=${part.error ?? ""} label=${t("tool.error")} error=${true} />`
         : part.state === "lost"
           ? html`<p class="faint">${t("tool.lostLong")}</p>`
-          : html`<${Output} text=${wordsOf(part.output)} label=${t(part.state === "running" ? "tool.outputSoFar" : "tool.result")} />`}
+          : html`<${Output} text=${wordsOf(part.output)} lang=${part.name === "read" && !pictureResult(part.output) ? extension(str(part.input?.path)) : ""} label=${t(part.state === "running" ? "tool.outputSoFar" : "tool.result")} />`}
       <${WholeOutputLink} text=${(part.state === "error" ? part.error : part.output) ?? ""} />
     </div>`}
     ${part.images.map((p) => html`<${PictureView} picture=${p} />`)}

@@ -50,14 +50,18 @@ export function linesOf(nodes, leaf, show, q = "") {
   /** @type {Map<string, TreeNode>} */
   const byId = new Map();
   for (const n of nodes) byId.set(n.id, n);
-  /** All children, to know where branches end. @type {Set<string>} */
-  const parents = new Set(nodes.map((n) => n.parentId ?? ""));
+  /** What something that is said follows: a branch ends where nothing does. @type {Set<string>} */
+  const goesOn = new Set();
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const n = /** @type {TreeNode} */ (nodes[i]); // what follows stands further down in the file
+    if (isSaid(n) || goesOn.has(n.id)) goesOn.add(n.parentId ?? "");
+  }
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   /** @param {TreeNode} n */
   const fits = (n) => words.every((w) => `${n.text ?? ""} ${n.label ?? ""} ${n.id}`.toLowerCase().includes(w));
   // Where a branch ends there is something to go to, whatever it is.
   /** @param {TreeNode} n */
-  const shown = (n) => byId.get(n.id) === n && fits(n) && (wanted(n, show) || (show !== "labels" && !parents.has(n.id) && isSaid(n)));
+  const shown = (n) => byId.get(n.id) === n && fits(n) && (wanted(n, show) || (show !== "labels" && !goesOn.has(n.id) && isSaid(n)));
   /** The nearest entry above that is shown. @type {Map<string, string>} */
   const above = new Map();
   /** @param {string} id @returns {string} */

@@ -1,6 +1,7 @@
 // The running turn: stream chunks, folded into rows. Pure, apart from the clock
 // that is handed in.
 
+import { changeOf } from "./change.js";
 import { previewOf, outputOf, picturesOf, textOf } from "./history.js";
 import { t } from "./i18n.js";
 
@@ -137,7 +138,7 @@ function output(p, chunk, now) {
   let text = textOf(content);
   if (!text && content === undefined && out !== undefined) text = JSON.stringify(out, null, 2);
   if (chunk.preliminary) return { ...p, output: text, preliminary: true };
-  return { ...p, state: chunk.isError ? "error" : "done", error: chunk.isError ? text : undefined, output: text, images: shownPictures(content, out?.details), files: outputOf(out?.details), preliminary: false, durationMs: took(p, now) };
+  return { ...p, state: chunk.isError ? "error" : "done", error: chunk.isError ? text : undefined, output: text, images: shownPictures(content, out?.details), files: outputOf(out?.details), change: changeOf(out?.details), preliminary: false, durationMs: took(p, now) };
 }
 
 /** Clocks of one machine, read by two goroutines. */

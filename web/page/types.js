@@ -113,6 +113,7 @@
  * @property {string} id
  * @property {string} name
  * @property {any} input
+ * @property {string} [change] what it changed in a file
  * @property {string} [result] the entry that holds its result
  * @property {"running" | "done" | "error" | "lost"} state
  * @property {string} output

@@ -216,7 +216,7 @@ export class Window {
     /** @type {(away: boolean) => void} */
     this.tellAway = () => {};
     this.observer = new ResizeObserver((all) => this.measured(all));
-    /** @type {Set<Element>} */
+    /** @type {Set<HTMLElement>} */
     this.watched = new Set();
     const place = places.get(session);
     if (place) {
@@ -249,8 +249,7 @@ export class Window {
    * @param {readonly Row[]} rows
    */
   show(rows) {
-    // Somebody has scrolled, and the browser has not told yet.
-    if (this.box && this.box.scrollTop !== this.lastTop) this.scrolled();
+    this.catchUp();
     const old = this.heights.rows;
     const kept = { from: this.from, to: this.to };
     const h = this.heights;
@@ -287,10 +286,14 @@ export class Window {
   drawn() {
     const box = this.box;
     if (!box) return;
-    const rows = box.querySelectorAll(".rowbox");
+    const rows = /** @type {HTMLElement[]} */ ([...box.querySelectorAll(".rowbox")]);
     const now = new Set(rows);
     for (const el of this.watched) if (!now.has(el)) this.observer.unobserve(el);
-    for (const el of now) if (!this.watched.has(el)) this.observer.observe(el, { box: "border-box" });
+    rows.forEach((el, n) => {
+      if (this.watched.has(el)) return;
+      this.observer.observe(el, { box: "border-box" });
+      this.heights.set(this.from + n, el.getBoundingClientRect().height);
+    });
     this.watched = now;
     this.settle(this.before);
   }
@@ -311,11 +314,16 @@ export class Window {
       if (!size) continue;
       if (key !== undefined) h.set(place(key), size.blockSize);
       else if (el !== this.box && h.widen(size.inlineSize)) {
-        for (const w of /** @type {Set<HTMLElement>} */ (this.watched)) h.set(place(w.dataset["key"] ?? ""), w.offsetHeight);
+        for (const w of this.watched) h.set(place(w.dataset["key"] ?? ""), w.offsetHeight);
       }
     }
-    if (this.box && this.box.scrollTop !== this.lastTop) this.scrolled();
+    this.catchUp();
     this.settle();
+  }
+
+  /** Somebody has scrolled, and the browser has not told yet. */
+  catchUp() {
+    if (this.box && this.box.scrollTop !== this.lastTop) this.scrolled();
   }
 
   /**
@@ -410,6 +418,7 @@ export class Window {
   /** Nothing moves: the slack goes, and more rows are made ready. */
   rest() {
     if (!this.box) return;
+    this.catchUp();
     if (!this.stick && this.slack !== 0) this.fold();
     this.beyond = Math.min(far, this.beyond + step);
     this.redraw();
@@ -423,7 +432,10 @@ export class Window {
    */
   hold(target) {
     const { box, heights: h } = this;
-    const el = target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest(".rowbox")) : null;
+    this.catchUp();
+    // Only what opens and closes something; a click beside it changes nothing.
+    const control = target instanceof Element ? target.closest("[aria-expanded], .link") : null;
+    const el = /** @type {HTMLElement | null} */ (control?.closest(".rowbox") ?? null);
     if (!box || !el) return;
     const i = h.rows.findIndex((r) => r.key === el.dataset["key"]);
     if (i < 0) return;
