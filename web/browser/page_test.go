@@ -226,7 +226,7 @@ func chatOnlyAndBack(t *testing.T, browser context.Context) {
 	b.gone("dialog", "")
 
 	// The history stands along the transcript, with what was sent at each place.
-	for _, words := range []string{"Sent with read, bash, edit, and write", "Chat Only from here on", "From here on the settings decide", "Tools from here on: read, edit, and write"} {
+	for _, words := range []string{"Sent with read, bash, edit and write", "Chat Only from here on", "From here on the settings decide", "Tools from here on: read, edit and write"} {
 		b.see(".row.moment", words)
 	}
 	b.click(".row.moment .fold", "Sent with no tools")
