@@ -64,6 +64,9 @@ func TestMemoryRoutes(t *testing.T) {
 			if got.status != 200 || len(got.str("request_id")) != 32 || got.str("data", "status") != "accumulated" || got.json["protocolVersion"] != nil {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
+			if flushed := w.send(w.ask("POST", root+"/memories/flush", `{"session_id":"s1"}`)); flushed.status != 200 || flushed.str("data", "status") == "" {
+				t.Errorf("flush: %d %s", flushed.status, flushed.body)
+			}
 			s := w.memories(t, root, "网关")
 			if len(s.Results) != 1 || len(s.Results[0].Attachments) != 2 || s.Results[0].Raw["type"] != "Conversation" {
 				t.Fatalf("%+v", s)

@@ -240,6 +240,7 @@ func (s *Server) addRoutes() {
 	s.addMemoryRoutes()
 	s.addClientRoutes()
 	s.addManageRoutes()
+	s.addDocumentRoutes()
 	if s.cfg.Demo != nil {
 		rt.add("POST", "demo", s.makeDemo)
 		rt.is(forAdmins)
