@@ -99,10 +99,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ map[stri
 	if err := s.index.describeAll(r.Context(), all); err != nil {
 		return err
 	}
-	version, err := s.version(r.Context(), all)
-	if err != nil {
-		return err
-	}
+	version := s.version(r.Context(), all)
 	wanted := strings.ToLower(strings.TrimSpace(q.Get("q")))
 	items := []item{}
 	for _, t := range all {

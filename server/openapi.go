@@ -29,8 +29,11 @@ var apiTemplate string
 var apiStyle string
 
 func (s *Server) addDocumentRoutes() {
-	s.routes.add("GET", "openapi.json", s.getDocument)
-	s.routes.add("GET", "docs", s.getDocumentPage)
+	rt := &s.routes
+	rt.add("GET", "openapi.json", s.getDocument)
+	rt.is(shared)
+	rt.add("GET", "docs", s.getDocumentPage)
+	rt.is(shared)
 }
 
 func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
@@ -83,7 +86,9 @@ type apiDoc struct {
 }
 
 type apiOperation struct {
-	Method, Path string // not in the document: where it stands
+	// Where it stands, which is not in it.
+	Method, Path string
+	Root         bool // not below /api
 
 	Tags                 []string
 	OperationID          string `json:"operationId"`
@@ -199,7 +204,7 @@ func (o apiOperation) Open() bool { return o.Security != nil && len(o.Security) 
 
 // Full is the address as it is asked for.
 func (o apiOperation) Full() string {
-	if o.Path == "/healthz" || o.Path == "/metrics" {
+	if o.Root {
 		return o.Path
 	}
 	return "/api" + o.Path
@@ -211,7 +216,7 @@ type apiGroup struct {
 	Operations []apiOperation
 }
 
-var methods = []string{"get", "post", "put", "patch", "delete"}
+var apiMethods = []string{"get", "post", "put", "patch", "delete"}
 
 // groups are the operations by tag, in the order of the document's tags and then of
 // paths.
@@ -223,12 +228,13 @@ func (d apiDoc) groups() ([]apiGroup, error) {
 	slices.Sort(paths)
 	byTag := map[string][]apiOperation{}
 	for _, p := range paths {
-		for _, m := range methods {
+		_, root := d.Paths[p]["servers"]
+		for _, m := range apiMethods {
 			raw, ok := d.Paths[p][m]
 			if !ok {
 				continue
 			}
-			o := apiOperation{Method: strings.ToUpper(m), Path: p}
+			o := apiOperation{Method: strings.ToUpper(m), Path: p, Root: root}
 			if err := json.Unmarshal(raw, &o); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", m, p, err)
 			}

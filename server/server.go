@@ -96,7 +96,7 @@ type Server struct {
 	index   *index
 	stores  stores
 	boards  boards
-	listed  listVersion
+	listed  listVersions
 	page    *page
 	routes  router
 	streams atomic.Int64

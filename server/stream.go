@@ -90,6 +90,7 @@ func (s *Server) listen(t *target, lastID int64, own bool) *reader {
 		if f == nil {
 			return nil
 		}
+		f.named(s.item(t).Name)
 		if rd, ok := f.attach(lastID, own); ok {
 			return rd
 		}
@@ -102,6 +103,13 @@ func (s *Server) listen(t *target, lastID int64, own bool) *reader {
 			}
 		}
 	}
+}
+
+// named notes what the session is called, where its events have not told it.
+func (f *feed) named(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tr.Title(name)
 }
 
 // pass carries frames from a reader to a stream until either ends.

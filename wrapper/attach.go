@@ -84,10 +84,17 @@ func (s *Session) gates() agent.Gates {
 	return g
 }
 
+// Noted tells of an entry that [Session.Record] was given, at once: ToolName is its
+// custom type and Args its data. The entry itself may follow at the end of the turn.
+const Noted agent.EventType = "noted"
+
 // Record appends entries of piweb that belong to no message, such as the note of an
 // attachment: at once while nothing runs, else at the end of the turn.
 func (s *Session) Record(entries ...session.Custom) error {
 	s.touch()
+	for _, e := range entries {
+		s.hub.publish(agent.Event{Type: Noted, ToolName: e.CustomType, Args: e.Data})
+	}
 	s.st.Lock()
 	switch s.state {
 	case Closed:

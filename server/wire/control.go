@@ -25,6 +25,7 @@ type State struct {
 	Lifecycle Lifecycle
 	Busy      bool
 	StartedAt int64 // Unix milliseconds of the running turn; 0 for none
+	Title     string
 }
 
 // Queue lists messages that wait for their turn. Sticky.
@@ -91,8 +92,9 @@ func (c State) MarshalJSON() ([]byte, error) {
 		Lifecycle Lifecycle `json:"lifecycle"`
 		Busy      bool      `json:"busy"`
 		Turn      *turn     `json:"turn,omitempty"`
+		Title     string    `json:"title,omitempty"`
 	}
-	s := snapshot{Lifecycle: c.Lifecycle, Busy: c.Busy}
+	s := snapshot{Lifecycle: c.Lifecycle, Busy: c.Busy, Title: c.Title}
 	if c.StartedAt != 0 {
 		s.Turn = &turn{c.StartedAt}
 	}

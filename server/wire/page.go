@@ -29,9 +29,13 @@ type Shared struct {
 	Deleted bool
 }
 
+// Attached tells of a file that the session got, from a person or from a tool.
+type Attached struct{ Attachment json.RawMessage }
+
 // RPCAnswer refuses a call to the agent's interface.
 type RPCAnswer struct{ ID, Code, Text string }
 
+func (Attached) control() string  { return "attachment" }
 func (Logs) control() string      { return "logs" }
 func (Shared) control() string    { return "state" }
 func (RPCAnswer) control() string { return "ui-rpc" }
@@ -43,6 +47,29 @@ func (c Logs) MarshalJSON() ([]byte, error) {
 		Entries []LogEntry `json:"entries"`
 	}{c.control(), append([]LogEntry{}, c.Entries...)})
 }
+
+// MarshalJSON writes the payload.
+func (c Attached) MarshalJSON() ([]byte, error) {
+	return message.Marshal(struct {
+		Control    string          `json:"control"`
+		Event      string          `json:"event"`
+		Attachment json.RawMessage `json:"attachment"`
+	}{c.control(), "added", c.Attachment})
+}
+
+// attached is the frame of an entry that names an attachment; none for any other.
+func attached(customType string, data json.RawMessage) []Frame {
+	var d struct {
+		Attachment json.RawMessage `json:"attachment"`
+	}
+	if customType != attachmentType || json.Unmarshal(data, &d) != nil || len(d.Attachment) == 0 || d.Attachment[0] != '{' {
+		return nil
+	}
+	return []Frame{{Control: Attached{d.Attachment}}}
+}
+
+// attachmentType is the type of the entries that name an attachment.
+const attachmentType = "pi-web:attachment"
 
 // MarshalJSON writes the payload.
 func (c Shared) MarshalJSON() ([]byte, error) {

@@ -25,6 +25,7 @@ type Options struct {
 type Translator struct {
 	opts      Options
 	lifecycle Lifecycle
+	title     string
 	queue     Queue
 	asks      []Ask
 	parts     int // how many part ids were given out
@@ -58,6 +59,13 @@ func NewTranslator(o Options) *Translator {
 	return &Translator{opts: o, lifecycle: Ready}
 }
 
+// Title tells the translator what the session is called where no event has.
+func (t *Translator) Title(name string) {
+	if t.title == "" {
+		t.title = name
+	}
+}
+
 // Running tells whether a turn has begun and has not ended.
 func (t *Translator) Running() bool { return t.turn.running }
 
@@ -71,7 +79,7 @@ func (t *Translator) Sticky() []Frame {
 }
 
 func (t *Translator) state() Frame {
-	s := State{Lifecycle: t.lifecycle, Busy: t.turn.running}
+	s := State{Lifecycle: t.lifecycle, Busy: t.turn.running, Title: t.title}
 	if t.turn.running {
 		s.StartedAt = t.turn.started.UnixMilli()
 	}
@@ -104,8 +112,13 @@ func (t *Translator) Translate(e wrapper.Event) []Frame {
 		return t.policy(e.Type == wrapper.EngineSwapped)
 	case wrapper.Notice, wrapper.NewerText:
 		return []Frame{{Control: Notice{e.Reason}, Own: true}}
-	case wrapper.Navigation, wrapper.LeafMoved, wrapper.LabelChanged, wrapper.NameChanged:
+	case wrapper.Navigation, wrapper.LeafMoved, wrapper.LabelChanged:
 		return []Frame{{Control: History{}, Own: true}}
+	case wrapper.Noted:
+		return attached(e.ToolName, e.Args)
+	case wrapper.NameChanged:
+		t.title = e.Reason
+		return []Frame{t.state(), {Control: History{}, Own: true}}
 	case wrapper.Gap:
 		return t.gap()
 	case wrapper.Shutdown:
