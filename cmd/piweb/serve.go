@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, portChosen bool) error {
 		Runtime: rt, Page: page, InlineStyles: f.ui != "", Hosts: f.hosts, DefaultCWD: cwd(),
 		AttachmentOrigins: attachmentOrigins(rt),
 		DefaultSource:     os.Getenv("PI_WEB_DEFAULT_SOURCE"), Version: versionText(),
+		NoManage:        slices.Contains([]string{"false", "0"}, os.Getenv("NEXT_PUBLIC_PI_WEB_SESSIONS_MANAGE")),
 		HiddenProviders: strings.FieldsFunc(os.Getenv("PI_WEB_HIDE_PROVIDERS"), func(r rune) bool { return r == ',' || r == ' ' }),
 		Demo:            func(ctx context.Context) (server.Demo, error) { return serverDemo(ctx, rt) },
 		Log:             log,
