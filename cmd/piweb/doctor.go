@@ -216,7 +216,7 @@ func (a *app) printChecked(c checked, alone bool) {
 }
 
 func (a *app) printSummary(s summary, repair bool) {
-	a.printf("%d files: %d sound, %d that some reader loses data of", s.Files, s.Sound, s.Losing)
+	a.printf("%d files: %d sound, %d with warnings, %d that some reader loses data of", s.Files, s.Sound, s.Files-s.Sound-s.Losing, s.Losing)
 	if repair {
 		a.printf(", %d repaired, %d not", s.Repaired, s.Failed)
 	}

@@ -3,6 +3,7 @@ package structure
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -202,11 +203,11 @@ func TestUnmarshal(t *testing.T) {
 // TestUnmarshalCannotBeMadeSlow: an object of very many keys takes one pass.
 func TestUnmarshalCannotBeMadeSlow(t *testing.T) {
 	var b strings.Builder
-	for range 200_000 {
-		b.WriteString(`"k":{"x":1},"name":{"x":2},`)
+	for i := range 200_000 {
+		fmt.Fprintf(&b, `"k":{"x":1},"name":{"x":2},"key%d":{"x":1,"x":%d},`, i%100_000, i)
 	}
 	var got record
-	if err := Unmarshal([]byte(`{"byKey":{`+b.String()+`"z":{"x":2}},"version":3}`), &got); err != nil || got.Version != 3 || len(got.ByKey) != 3 {
+	if err := Unmarshal([]byte(`{"byKey":{`+b.String()+`"z":{"x":2}},"version":3}`), &got); err != nil || got.Version != 3 || len(got.ByKey) != 100_003 || got.ByKey["key5"].X != 100_005 {
 		t.Errorf("%v %+v", err, got)
 	}
 }

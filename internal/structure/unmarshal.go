@@ -5,7 +5,9 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Unmarshal is json.Unmarshal with the keys of JSON.parse: a field is the key that is
@@ -33,12 +35,7 @@ func exact(out, value []byte, t reflect.Type) []byte {
 	}
 	switch kind := t.Kind(); {
 	case kind == reflect.Struct && value[0] == '{':
-		types := map[string]reflect.Type{}
-		for _, f := range reflect.VisibleFields(t) {
-			if name := fieldName(f); name != "" {
-				types[name] = f.Type
-			}
-		}
+		types := fieldsOf(t)
 		return exactFields(out, value, func(key string) (reflect.Type, bool) { t, ok := types[key]; return t, ok })
 	case kind == reflect.Map && value[0] == '{':
 		return exactFields(out, value, func(string) (reflect.Type, bool) { return t.Elem(), true })
@@ -57,36 +54,72 @@ func exact(out, value []byte, t reflect.Type) []byte {
 }
 
 // exactFields appends an object of the fields that are known, each once.
-func exactFields(out, object []byte, known func(key string) (reflect.Type, bool)) []byte {
+func exactFields(out, object []byte, typeOf func(key string) (reflect.Type, bool)) []byte {
 	type field struct {
 		key   string
 		value []byte
 		t     reflect.Type
 	}
 	var fields []field
-	place := map[string]int{}
+	var place map[string]int // once there are many
+	find := func(key string) int {
+		if place != nil {
+			at, ok := place[key]
+			if !ok {
+				return -1
+			}
+			return at
+		}
+		return slices.IndexFunc(fields, func(f field) bool { return f.key == key })
+	}
 	Each(object, func(key string, value []byte) {
-		t, ok := known(key)
+		t, ok := typeOf(key)
 		if !ok {
 			return
 		}
-		at, again := place[key]
-		if !again {
-			at = len(fields)
-			place[key], fields = at, append(fields, field{})
+		if at := find(key); at >= 0 {
+			fields[at].value = value
+			return
 		}
-		fields[at] = field{key, value, t}
+		fields = append(fields, field{key, value, t})
+		const many = 16
+		switch n := len(fields); {
+		case place != nil:
+			place[key] = n - 1
+		case n == many:
+			place = make(map[string]int, 2*many)
+			for i, f := range fields {
+				place[f.key] = i
+			}
+		}
 	})
 	out = append(out, '{')
 	for i, f := range fields {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		key, _ := json.Marshal(f.key) // a string always encodes
-		out = append(append(out, key...), ':')
+		out = append(AppendText(out, f.key), ':')
 		out = exact(out, f.value, f.t)
 	}
 	return append(out, '}')
+}
+
+// known are the keys of struct types with the types of their fields: what the compiler
+// knows, found once, as encoding/json does.
+var known sync.Map // reflect.Type → map[string]reflect.Type
+
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if types, ok := known.Load(t); ok {
+		return types.(map[string]reflect.Type)
+	}
+	types := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name := fieldName(f); name != "" {
+			types[name] = f.Type
+		}
+	}
+	known.Store(t, types)
+	return types
 }
 
 // fieldName is the key of a struct field, "" where it has none.
