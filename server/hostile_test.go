@@ -35,8 +35,14 @@ type underAttack struct {
 
 func attacked(t *testing.T, change ...func(*Config)) *underAttack {
 	t.Helper()
+	return attackedFor(t, times{header: 10 * time.Second, body: 30 * time.Second}, change...)
+}
+
+// attackedFor waits for clients as long as it is told.
+func attackedFor(t *testing.T, limit times, change ...func(*Config)) *underAttack {
+	t.Helper()
 	p := newPeopleOn(t, modeltest.Parse(t, `{"steps":[{"text":"said by the model","repeat":true}]}`), change...)
-	p.server.times = times{header: 300 * time.Millisecond, body: 300 * time.Millisecond}
+	p.server.times = limit
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -478,7 +484,7 @@ func TestB7GuessedFiles(t *testing.T) {
 // TestSlowClients: who sends a header or a body byte by byte is cut, also where
 // nobody reads the body, and who sends too much is refused.
 func TestSlowClients(t *testing.T) {
-	u := attacked(t)
+	u := attackedFor(t, times{header: 300 * time.Millisecond, body: 300 * time.Millisecond})
 	for what, request := range map[string]string{
 		"nothing":                        "",
 		"half a line":                    "GET /api/ses",
