@@ -15,7 +15,7 @@ import (
 // elements whose text is somebody's own (names, files, code, what people and models
 // say) are marked as such in the page and are left out.
 const latinJS = `(() => {
-	const theirs = "[dir=auto], code, bdi, pre, kbd, mark, option, time, input, textarea, .markdown, .brand, .tool-name, .model, .badge, script, style, title, noscript, [lang]:not(html)";
+	const theirs = "[dir=auto], code, bdi, pre, kbd, mark, option, time, input, textarea, .markdown, .hash, .brand, .tool-name, .model, .badge, script, style, title, noscript, [lang]:not(html)";
 	const found = new Set();
 	const note = (text, el) => {
 		const t = text.replace(/\s+/g, " ").trim();
@@ -71,7 +71,7 @@ func TestChinese(t *testing.T) {
 	b.click(".tool-head", "greet.go")
 	b.chinese("a session")
 	b.axe("a session in Chinese")
-	for _, d := range []struct{ name, css, key string }{{"a new session", "dialog input[name=folder]", "n"}, {"the keys", "dialog .keys", "?"}, {"the tree", "dialog", "t"}} {
+	for _, d := range []struct{ name, css, key string }{{"a new session", "dialog input[name=folder]", "n"}, {"the keys", "dialog .keys", "?"}, {"the tree", "dialog", "t"}, {"the settings", "dialog", ","}} {
 		b.until("nothing has the focus", "(document.activeElement.blur(), true)")
 		b.press(d.key)
 		b.see(d.css, "")
@@ -90,7 +90,13 @@ func TestChinese(t *testing.T) {
 	}
 
 	// A choice of the person counts more than the browser, and is kept.
-	get[bool](b, `((s) => (s.value = "en", s.dispatchEvent(new Event("change", {bubbles: true})), true))(document.getElementById("language"))`)
+	b.until("nothing has the focus", "(document.activeElement.blur(), true)")
+	b.press(",")
+	b.see("dialog", "设置")
+	get[bool](b, `((s) => (s.value = "en", s.dispatchEvent(new Event("change", {bubbles: true})), true))(document.getElementById("settings-language"))`)
+	b.see("dialog h2", "Settings") // the dialog stays, and the focus in it
+	b.until("the choice has the focus", "document.activeElement.id === 'settings-language'")
+	b.press(kb.Escape)
 	b.see(".kind-button", "Pinned")
 	b.do("reload", chromedp.Reload())
 	b.see(".kind-button", "Pinned")

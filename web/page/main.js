@@ -66,12 +66,17 @@ function focusSoon(find, done = () => false) {
   requestAnimationFrame(take);
 }
 
+/** What is open over the page, for when it is drawn anew in another language. */
+const before = { dialog: /** @type {{name: "keys" | "memory" | "new" | "output" | "settings" | "tree", entry?: string, cwd?: string, url?: string} | null} */ (null), menu: false };
+
 function App() {
   const [place, setPlace] = useState(fromHash);
   const { id } = place;
   const [boot, setBoot] = useState(/** @type {Bootstrap} */ ({}));
-  const [dialog, setDialog] = useState(/** @type {{name: "keys" | "memory" | "new" | "output" | "settings" | "tree", entry?: string, cwd?: string, url?: string} | null} */ (null));
-  const [menu, setMenu] = useState(false);
+  const [dialog, setDialog] = useState(before.dialog);
+  useEffect(() => void (before.dialog = dialog), [dialog]);
+  const [menu, setMenu] = useState(before.menu);
+  useEffect(() => void (before.menu = menu), [menu]);
   const [policyOpen, setPolicyOpen] = useState(() => wide.matches && wantsPolicy());
   const [isWide, setWide] = useState(wide.matches);
   const { sessions } = useStore(list);

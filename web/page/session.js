@@ -315,7 +315,7 @@ export class OpenSession extends Store {
     try {
       const { state } = await call(sessionPath(this.id, "/state"));
       if (this.closed || !state) return;
-      this.set({ model: state.model ?? startedWith.get(this.id) ?? null, name: state.sessionName ?? "", file: state.sessionFile ?? "", thinking: state.thinkingLevel || "off", busy: !!state.isStreaming });
+      this.set({ model: state.model ?? startedWith.get(this.id) ?? this.state.model, name: state.sessionName ?? "", file: state.sessionFile ?? "", thinking: state.thinkingLevel || "off", busy: !!state.isStreaming });
     } catch {
       // The transcript is readable without it.
     }
