@@ -152,7 +152,7 @@ var rooms = []room{
 		}, nil},
 	{"top", "server/wire", "the existing client's vocabulary: events to frames", []string{"message", "session", "policy", "agent", "wrapper"}, nil},
 	{"top", "server", "HTTP and event streams, who may ask, limits", []string{".", "account", "internal/signed", "completion", "completion/files", "message", "artifact", "attachment", "internal/confine", "internal/document", "config", "session", "session/catalog", "session/export", "session/doctor", "gc", "subagent", "resource", "toolselect", "policy", "agent", "agent/compact", "agent/tool", "agent/model/offline", "wrapper", "server/wire", "memory", "media"}, []string{xtime, prometheus}},
-	{"top", "cmd/piweb", "the command line", []string{"account", "attachment", "blob/s3", ".", "artifact", "gc", "media", "memory", "subagent", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
+	{"top", "cmd/piweb", "the command line", []string{"account", "attachment", "blob/s3", ".", "artifact", "gc", "memory", "subagent", "server", "web", "message", "config", "session", "session/catalog", "session/export", "session/doctor", "toolselect", "resource", "policy", "agent", "agent/model", "agent/model/openai", "agent/model/anthropic",
 		"agent/model/google", "agent/model/discover", "agent/model/offline", "wrapper", "extension/mcp"}, []string{cobra, mcpSDK}},
 
 	{"–", "cmd/piweb/killed", "kills of the real program at its failpoints", nil, nil},
