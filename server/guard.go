@@ -325,7 +325,11 @@ func (s *Server) mayAsk(r *http.Request) (who, *problem) {
 		if p := s.failed(r); p != nil {
 			return who{}, p
 		}
-		return who{}, refuse(http.StatusUnauthorized, "UNAUTHORIZED", "Open the link that piweb printed in its terminal, or send its token as bearer.")
+		text := "Open the link that piweb printed in its terminal, or send its token as bearer."
+		if s.cfg.Token == "" {
+			text = "Sign in on the page with your token, or send it as bearer."
+		}
+		return who{}, refuse(http.StatusUnauthorized, "UNAUTHORIZED", text)
 	case cookie && changes(r) && r.Header.Get("Origin") == "":
 		return who{}, refuse(http.StatusForbidden, "FORBIDDEN_ORIGIN", "A browser must say which page a change comes from. Programs send the token as bearer instead of the cookie.")
 	}

@@ -205,6 +205,13 @@ func TestSignInForm(t *testing.T) {
 	if out.status != 303 || !strings.Contains(out.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("signing out is %d %q", out.status, out.header.Get("Set-Cookie"))
 	}
+	only := newPeople(t, func(c *Config) { c.Token = "" })
+	if a := only.send(only.ask("GET", "/api/sessions")); a.status != 401 || !strings.Contains(a.str("message"), "Sign in on the page") {
+		t.Errorf("where there is no link, one is told %s", a.body)
+	}
+	if page := only.send(only.ask("GET", "/").with("Authorization", "")); strings.Contains(string(page.body), "printed in its terminal") {
+		t.Error("the page names a link that there is not")
+	}
 	alone := newWorld(t, slowTalk(t))
 	if page := alone.send(alone.ask("GET", "/").with("Authorization", "")); strings.Contains(string(page.body), "<form") {
 		t.Error("without users there is a form")
