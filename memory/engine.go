@@ -51,6 +51,7 @@ type Item struct {
 	SessionID   *string         `json:"session_id"`
 	Score       *float64        `json:"score"`
 	Text        string          `json:"text"`
+	Snippet     []Part          `json:"snippet,omitempty"` // of a search: where in the text it was found
 	Timestamp   string          `json:"timestamp"`
 	Raw         json.RawMessage `json:"raw"`
 	Attachments []File          `json:"attachments"`

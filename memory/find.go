@@ -90,6 +90,9 @@ func (s *Service) find(ctx context.Context, scope Scope, q Query) (Found, error)
 			return found, err
 		}
 	}
+	for i := range found.Results {
+		found.Results[i].Snippet = snippet(found.Results[i].Text, q.Text)
+	}
 	return found, s.decorate(ctx, scope, found.Results)
 }
 

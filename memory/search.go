@@ -232,7 +232,7 @@ func (m *memoryRow) item(user string, score *float64) (Item, error) {
 	raw, err := json.Marshal(rawEpisode{m.ID, user, m.App, m.Project, m.Session, timestamp(m.At), json.RawMessage(m.Senders),
 		firstLine(m.Text), m.Subject, m.Text, "Conversation", score, facts(m.ID, m.Text)})
 	session := m.Session
-	return Item{m.ID, "episode", &session, score, m.Text, timestamp(m.At), raw, []File{}, m.App, m.Project}, err
+	return Item{m.ID, "episode", &session, score, m.Text, nil, timestamp(m.At), raw, []File{}, m.App, m.Project}, err
 }
 
 // maxFacts bounds the sentences that are listed by themselves.
@@ -285,7 +285,7 @@ func (e *embedded) unprocessed(ctx context.Context, s Scope, session string) ([]
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, Item{id, "message", &session, nil, m.text, timestamp(m.at), raw, []File{}, s.App, s.Project})
+		items = append(items, Item{id, "message", &session, nil, m.text, nil, timestamp(m.at), raw, []File{}, s.App, s.Project})
 	}
 	return items, rows.Err()
 }

@@ -10,7 +10,7 @@ import { number, t, tx } from "./i18n.js";
 import { Icon } from "./icons.js";
 
 /**
- * @typedef {{id: string, session_id: string | null, text: string, timestamp: string, origin?: string, attachments: {name: string, type: string, internal_uri: string}[]}} Memory
+ * @typedef {{id: string, session_id: string | null, text: string, snippet?: {text: string, hit?: boolean}[], timestamp: string, origin?: string, attachments: {name: string, type: string, internal_uri: string}[]}} Memory
  */
 
 /** How many are shown. */
@@ -85,7 +85,7 @@ export function Memories({ onClose, onOpen }) {
       ${list?.length === 0 && !asked && html`<p class="faint">${tx("memory.none", { command: html`<code>piweb memory add</code>` })}</p>`}
       <ul class="memory-list" tabindex="0" aria-label=${t("memory.list")}>
         ${list?.map((m) => html`<li class="memory" key=${m.id}>
-          <p class="memory-text" dir="auto">${m.text}</p>
+          <p class="memory-text" dir="auto">${m.snippet ? m.snippet.map((p) => (p.hit ? html`<mark>${p.text}</mark>` : p.text)) : m.text}</p>
           ${m.attachments.map((f) => html`<p class="memory-file faint" key=${f.internal_uri}><${Icon} name="clip" /><bdi>${f.name}</bdi></p>`)}
           <p class="memory-line"><time class="faint" datetime=${m.timestamp}>${dateTime(new Date(m.timestamp))}</time>
             ${opens(m.session_id) && html`<button type="button" class="small" onClick=${() => void open(m)}>${t("memory.open")}</button>`}
