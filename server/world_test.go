@@ -94,7 +94,8 @@ func newWorld(t *testing.T, script *offline.Script, change ...func(*Config)) *wo
 	}
 	t.Cleanup(func() { w.rt.Close() })
 	cfg := Config{Runtime: w.rt, Page: testPage, Token: testToken, DefaultCWD: w.project, Version: "1.2.3",
-		Log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		Limits: Limits{UserRate: -1, AddressRate: -1}, // a fast machine asks more than a person does
+		Log:    slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, c := range change {
 		c(&cfg)
 	}
