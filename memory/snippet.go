@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/piweb-go/piweb/internal/sqlite"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -75,37 +76,15 @@ func snippet(text, query string) []Part {
 	return out
 }
 
-// terms are what a query looks for in a text: its words, and where a word is of
-// several scripts or joined by signs, the parts of it as well.
+// terms are what a query looks for in a text, folded, the whole before its parts.
 func terms(query string) (out []string) {
-	for word := range strings.FieldsSeq(fold(query).text) {
-		out = append(out, word)
-		var part []rune
-		end := func() {
-			if len(part) > 0 {
-				out = append(out, string(part))
-			}
-			part = nil
+	for _, m := range sqlite.ParseQuery(query).Marks() {
+		if t := fold(m).text; t != "" { // a mark alone leaves nothing
+			out = append(out, t)
 		}
-		for _, r := range word {
-			switch {
-			case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-				end()
-				continue
-			case len(part) > 0 && ideographic(part[len(part)-1]) != ideographic(r):
-				end()
-			}
-			part = append(part, r)
-		}
-		end()
 	}
-	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) }) // the whole before its parts
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(out)
-}
-
-// ideographic tells of scripts that put no space between words.
-func ideographic(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
 // folded is a text as it is compared, with the way back.
@@ -139,7 +118,7 @@ func fold(s string) folded {
 // beginning of words alone, so that "go" does not mark "ago".
 func (f folded) places(term string) (out [][2]int) {
 	first, _ := utf8.DecodeRuneInString(term)
-	whole := (unicode.IsLetter(first) || unicode.IsDigit(first)) && !ideographic(first) && utf8.RuneCountInString(term) < 3
+	whole := (unicode.IsLetter(first) || unicode.IsDigit(first)) && !sqlite.Apart(first) && utf8.RuneCountInString(term) < 3
 	for from := 0; len(out) < maxPlaces; {
 		i := strings.Index(f.text[from:], term)
 		if i < 0 {
@@ -147,7 +126,7 @@ func (f folded) places(term string) (out [][2]int) {
 		}
 		start, stop := from+i, from+i+len(term)
 		from = stop
-		if before, _ := utf8.DecodeLastRuneInString(f.text[:start]); whole && unicode.IsLetter(before) && !ideographic(before) {
+		if before, _ := utf8.DecodeLastRuneInString(f.text[:start]); whole && unicode.IsLetter(before) && !sqlite.Apart(before) {
 			continue
 		}
 		// The end is where the source of the next character begins.

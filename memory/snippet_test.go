@@ -39,6 +39,7 @@ func TestSnippet(t *testing.T) {
 		{"emoji", "a 🐙 swims", "🐙", "a [🐙] swims"},
 		{"syntax of indexes", `say "NEAR(a OR b*"`, `"NEAR(`, `say ["NEAR(]a OR b*"`},
 		{"nothing of it", "found by its files", "picture.png", "found by its files"},
+		{"a mark alone", "la sesión", "\u0301", "la sesión"},
 		{"no text", "", "x", ""},
 	} {
 		if got := marked(snippet(c.text, c.query)); got != c.want {
@@ -56,7 +57,7 @@ func TestSnippet(t *testing.T) {
 
 // A snippet is valid text, a part of its source, and never long, whatever is asked.
 func TestPropertySnippet(t *testing.T) {
-	alphabet := rapid.SampledFrom([]string{"a", "B", "é", "e\u0301", "ß", "ﬁ", "İ", "网", "関", "が", "か\u3099", "각", "🐙", " ", "-", "\xff", "ｍ", strings.Repeat("x", 90)})
+	alphabet := rapid.SampledFrom([]string{"a", "B", "é", "e\u0301", "\u0301", "ß", "ﬁ", "İ", "网", "関", "が", "か\u3099", "각", "🐙", " ", "-", "\xff", "ｍ", strings.Repeat("x", 90)})
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(alphabet, 0, 40).Draw(rt, "text"), "")
 		query := strings.Join(rapid.SliceOfN(alphabet, 0, 5).Draw(rt, "query"), "")

@@ -114,12 +114,18 @@ func relay(w http.ResponseWriter, r *http.Request, reply memory.Reply, err error
 	return nil
 }
 
-func (s *Server) addMemory(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+// memoryBody is the service with what a client sends to it, of at most so many bytes.
+func (s *Server) memoryBody(w http.ResponseWriter, r *http.Request, most int64) (*memory.Service, []byte, error) {
 	m, err := s.memories()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	body, err := jsonBody(w, r, memory.MaxBody)
+	body, err := jsonBody(w, r, most)
+	return m, body, err
+}
+
+func (s *Server) addMemory(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
+	m, body, err := s.memoryBody(w, r, memory.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -128,11 +134,7 @@ func (s *Server) addMemory(w http.ResponseWriter, r *http.Request, _ map[string]
 }
 
 func (s *Server) flushMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
-	}
-	body, err := jsonBody(w, r, 1<<20)
+	m, body, err := s.memoryBody(w, r, 1<<20)
 	if err != nil {
 		return err
 	}
@@ -143,11 +145,7 @@ func (s *Server) flushMemories(w http.ResponseWriter, r *http.Request, _ map[str
 // searchMemories answers in one list, or, with ?shape=upstream, as the service does
 // that the API comes from.
 func (s *Server) searchMemories(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
-	m, err := s.memories()
-	if err != nil {
-		return err
-	}
-	body, err := jsonBody(w, r, 1<<20)
+	m, body, err := s.memoryBody(w, r, 1<<20)
 	if err != nil {
 		return err
 	}

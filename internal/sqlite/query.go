@@ -58,15 +58,23 @@ func ParseQuery(text string) Query {
 	return q
 }
 
-// termsOf splits a piece where its script changes. Signs between words of one script
-// stay: build-agent is a phrase of two words.
+// termsOf makes terms of the runs of a piece.
 func termsOf(piece string) (list []term) {
+	for _, run := range runs(piece) {
+		if t, ok := newTerm(run); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// runs splits a piece where its script changes. Signs between words of one script
+// stay: build-agent is a phrase of two words.
+func runs(piece string) (list []string) {
 	var run strings.Builder
 	last := none
 	flush := func() {
-		if t, ok := newTerm(run.String()); ok {
-			list = append(list, t)
-		}
+		list = append(list, run.String())
 		run.Reset()
 	}
 	for _, r := range piece {
@@ -179,8 +187,17 @@ func (q Query) Likes() (patterns []string) {
 	return patterns
 }
 
-// Marks are the folded pieces, for a caller that shows where they stand.
-func (q Query) Marks() []string { return q.plain }
+// Marks are the folded pieces, each with its words, for a caller that shows where they
+// stand.
+func (q Query) Marks() (list []string) {
+	for _, p := range q.plain {
+		list = append(list, p)
+		for _, run := range runs(p) {
+			list = append(list, strings.FieldsFunc(run, func(r rune) bool { return kindOf(r) == none })...)
+		}
+	}
+	return list
+}
 
 // quote makes a phrase of whatever it is given.
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

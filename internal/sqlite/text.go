@@ -27,8 +27,8 @@ func Fold(s string) string {
 	}, norm.NFC.String(s))
 }
 
-// apart tells whether a letter belongs to a script that is written without spaces.
-func apart(r rune) bool {
+// Apart tells whether a letter belongs to a script that is written without spaces.
+func Apart(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Yi) && !unicode.Is(unicode.M, r) || r == 'ー'
 }
@@ -87,7 +87,7 @@ func kindOf(r rune) kind {
 			return latin
 		}
 		return none
-	case apart(r):
+	case Apart(r):
 		return alone
 	case unicode.Is(unicode.M, r):
 		return mark
@@ -109,7 +109,7 @@ func identifierParts(word string) (parts []string) {
 	start := 0
 	for i := 1; i < len(rs); i++ {
 		a, b := rs[i-1], rs[i]
-		cut := unicode.IsLower(a) && unicode.IsUpper(b) || unicode.IsLetter(a) && unicode.IsDigit(b) && !apart(a) || unicode.IsDigit(a) && unicode.IsLetter(b) && !apart(b) ||
+		cut := unicode.IsLower(a) && unicode.IsUpper(b) || unicode.IsLetter(a) && unicode.IsDigit(b) && !Apart(a) || unicode.IsDigit(a) && unicode.IsLetter(b) && !Apart(b) ||
 			unicode.IsUpper(a) && unicode.IsUpper(b) && i+1 < len(rs) && unicode.IsLower(rs[i+1])
 		if cut {
 			parts = append(parts, string(rs[start:i]))
