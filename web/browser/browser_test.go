@@ -90,12 +90,16 @@ type tab struct {
 
 	mu       sync.Mutex
 	problems []string
+	// expected is set while during runs, and excused names the requests that were
+	// sent meanwhile: the browser may tell later how one of them ended.
+	expected *regexp.Regexp
+	excused  map[network.RequestID]*regexp.Regexp
 }
 
 // tab opens an empty tab that may ask one server.
 func (p *profile) tab(t *testing.T, origin string) *tab {
 	t.Helper()
-	b := &tab{t: t, origin: origin}
+	b := &tab{t: t, origin: origin, excused: map[network.RequestID]*regexp.Regexp{}}
 	ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithListener(b.hear))
 	b.ctx = ctx
 	t.Cleanup(func() {
@@ -134,27 +138,40 @@ func (b *tab) hear(ev any) {
 		b.report("exception: " + text)
 	case *log.EventEntryAdded:
 		if e.Entry.Level == "error" || e.Entry.Level == "warning" {
-			b.report("log: " + e.Entry.Text + " " + e.Entry.URL)
+			b.reportOf(e.Entry.NetworkRequestID, "log: "+e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
+		b.mu.Lock()
+		if b.expected != nil {
+			b.excused[e.RequestID] = b.expected
+		}
+		b.mu.Unlock()
 		if url := e.Request.URL; !strings.HasPrefix(url, b.origin+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") && url != "about:blank" {
 			b.report("a request to another place: " + url)
 		}
 	}
 }
 
-func (b *tab) report(text string) {
+func (b *tab) report(text string) { b.reportOf("", text) }
+
+// reportOf notes what was told of a request; "" is none.
+func (b *tab) reportOf(id network.RequestID, text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if e := b.excused[id]; e != nil && b.expected == nil && e.MatchString(text) {
+		return
+	}
 	b.problems = append(b.problems, text)
 }
 
-// during lets the page report one kind of error while do runs, and wants it to.
+// during lets the page report one kind of error while do runs, and of requests that
+// were sent meanwhile, and wants it to.
 func (b *tab) during(pattern string, do func()) {
 	b.t.Helper()
 	e := regexp.MustCompile(pattern)
 	b.mu.Lock()
 	before := len(b.problems)
+	b.expected = e
 	b.mu.Unlock()
 	do()
 	b.poll("the browser reports "+pattern, func() bool {
@@ -169,7 +186,7 @@ func (b *tab) during(pattern string, do func()) {
 			}
 		}
 		if met {
-			b.problems = left
+			b.problems, b.expected = left, nil
 		}
 		return met
 	})

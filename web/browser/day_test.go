@@ -36,8 +36,7 @@ func TestDay(t *testing.T) {
 	browser := startBrowser(t)
 	home := shownHome(t)
 	w := newHome(t, home, dayScript)
-	bin := buildProgram(t)
-	p := startProgram(t, bin, home, 0)
+	p := startProgram(t, buildProgram(t), home)
 	w.origin = p.origin()
 	w.profile = newProfile(t, browser)
 	b := w.profile.tab(t, w.origin)
@@ -109,7 +108,7 @@ func TestDay(t *testing.T) {
 	b.press(kb.Escape)
 	b.gone(".hits", "")
 
-	p = dayOfTheCrash(t, w, b, p, bin)
+	w.dayOfTheCrash(b, p)
 
 	// A second tab, the other way round.
 	c := w.profile.tab(t, w.origin)
@@ -157,7 +156,8 @@ func (w *world) dayFork(b *tab, id string) {
 
 // dayOfTheCrash kills the program while it answers, with a message that waits, has the
 // person write on, and starts it again.
-func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *program {
+func (w *world) dayOfTheCrash(b *tab, p *program) {
+	t := w.t
 	t.Helper()
 	b.send("tell me all of it")
 	b.growing(numbered(400), 20)
@@ -180,7 +180,7 @@ func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *prog
 		if kept := get[string](b, "document.querySelector('#composer').value"); kept != "and then?" {
 			t.Errorf("the composer holds %q", kept)
 		}
-		p = startProgram(t, bin, w.home, port)
+		p.start(port)
 		b.gone(".away", "")
 	})
 	if p.origin() != w.origin {
@@ -209,7 +209,6 @@ func dayOfTheCrash(t *testing.T, w *world, b *tab, p *program, bin string) *prog
 			t.Errorf("%q is shown %d times", text, n)
 		}
 	}
-	return p
 }
 
 // dayInChinese changes the language, and looks at a phone in the evening.

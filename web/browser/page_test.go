@@ -43,7 +43,7 @@ func TestPage(t *testing.T) {
 // emptyMachine is the first minute of a new user, with the program itself.
 func emptyMachine(t *testing.T, browser context.Context) {
 	home := t.TempDir()
-	link := startProgram(t, buildProgram(t), home, 0).link
+	link := startProgram(t, buildProgram(t), home).link
 	origin, _, _ := strings.Cut(link, "/?token=")
 	b := newProfile(t, browser).tab(t, origin)
 	b.do("open the link", chromedp.Navigate(link))

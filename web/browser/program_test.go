@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// program is piweb as a process of its own.
+// program is piweb as a process of its own, in a home. It is stopped after every tab
+// that was opened since it was first started: a page without its server complains.
 type program struct {
-	t     *testing.T
-	cmd   *exec.Cmd
+	t         *testing.T
+	bin, home string
+	link      string // the link that it printed
+
+	cmd   *exec.Cmd // nil where it does not run
 	ended chan error
-	link  string // the link that it printed
-	// killed is set where the process is not expected to end well.
-	killed bool
 }
 
 // buildProgram builds piweb once.
@@ -34,38 +35,48 @@ func buildProgram(t *testing.T) string {
 	return bin
 }
 
-// startProgram starts piweb in a home, on a port; 0 takes a free one.
-func startProgram(t *testing.T, bin, home string, port int) *program {
+// startProgram starts piweb in a home, on a free port.
+func startProgram(t *testing.T, bin, home string) *program {
 	t.Helper()
-	p := &program{t: t, cmd: exec.Command(bin, "serve", "--port", strconv.Itoa(port), "--json"), ended: make(chan error, 1)}
-	p.cmd.Dir = home
+	p := &program{t: t, bin: bin, home: home}
+	t.Cleanup(p.stop)
+	p.start(0)
+	return p
+}
+
+// start starts it on a port; 0 takes a free one.
+func (p *program) start(port int) {
+	t := p.t
+	t.Helper()
+	cmd := exec.Command(p.bin, "serve", "--port", strconv.Itoa(port), "--json")
+	cmd.Dir = p.home
 	for _, v := range os.Environ() { // what a person may have set must not count
 		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "PI_") && !strings.HasSuffix(name, "_API_KEY") {
-			p.cmd.Env = append(p.cmd.Env, v)
+			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	p.cmd.Env = append(p.cmd.Env, "HOME="+home, "USERPROFILE="+home)
-	p.cmd.Stderr = t.Output()
-	out, err := p.cmd.StdoutPipe()
+	cmd.Env = append(cmd.Env, "HOME="+p.home, "USERPROFILE="+p.home)
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.stop)
+	ended := make(chan error, 1)
+	p.cmd, p.ended = cmd, ended
 	lines := bufio.NewReader(out)
 	first, err := lines.ReadString('\n')
 	go func() {
 		_, _ = lines.WriteTo(t.Output())
-		p.ended <- p.cmd.Wait()
+		ended <- cmd.Wait()
 	}()
 	var said struct{ URL string }
 	if err != nil || json.Unmarshal([]byte(first), &said) != nil || said.URL == "" {
 		t.Fatalf("piweb said %q first, and no link: %v", first, err)
 	}
 	p.link = said.URL
-	return p
 }
 
 // origin is where its page is.
@@ -77,16 +88,16 @@ func (p *program) origin() string {
 // kill ends it as a crash or the system would: nothing in it can act on it.
 func (p *program) kill() {
 	p.t.Helper()
-	p.killed = true
 	if err := p.cmd.Process.Kill(); err != nil {
 		p.t.Fatal(err)
 	}
 	<-p.ended
+	p.cmd = nil
 }
 
 // stop ends it as Ctrl-C does.
 func (p *program) stop() {
-	if p.killed {
+	if p.cmd == nil {
 		return
 	}
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
