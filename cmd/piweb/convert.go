@@ -52,7 +52,7 @@ func (a *app) convertCommand(name, short, long string, convert func(*piweb.Runti
 			if a.json {
 				return a.printJSON(c)
 			}
-			a.printf("wrote %s, %d entries changed, %d bytes became %d\n", c.Path, c.Entries, c.From, c.To)
+			a.printf("wrote %s, %s changed, %s became %d\n", c.Path, count(c.Entries, "entry"), count(c.From, "byte"), c.To)
 			a.line("moved", "%d, blobs in %s", c.Moved, c.Blobs)
 			for _, ref := range c.Missing {
 				a.line("missing", "%s", ref)

@@ -169,7 +169,7 @@ func (a *app) printChecked(c checked, alone bool) {
 	}
 	a.printf("%s\n", oneLine(c.Path))
 	if alone {
-		a.line("session", "%s, version %d, %d entries, %d of them on the branch, %d bytes", c.ID, c.Version, c.Entries, c.Branch, c.Bytes)
+		a.line("session", "%s, version %d, %s, %d of them on the branch, %s", c.ID, c.Version, count(c.Entries, "entry"), c.Branch, count(c.Bytes, "byte"))
 	}
 	const ofKind = 3 // as many of a kind are printed; --json has more
 	shown := map[string]int{}
@@ -205,9 +205,9 @@ func (a *app) printChecked(c checked, alone bool) {
 		if more := len(r.Changes) + r.More - 20; more > 0 {
 			a.line("", "and %d changes more", more)
 		}
-		a.line("repaired", "%s, %d entries", r.Path, r.Entries)
+		a.line("repaired", "%s, %s", r.Path, count(r.Entries, "entry"))
 		if r.Torn != "" {
-			a.line("aside", "%s, %d bytes", r.Torn, r.Aside)
+			a.line("aside", "%s, %s", r.Torn, count(r.Aside, "byte"))
 		}
 	}
 	if c.Problem != "" {
@@ -216,7 +216,7 @@ func (a *app) printChecked(c checked, alone bool) {
 }
 
 func (a *app) printSummary(s summary, repair bool) {
-	a.printf("%d files: %d sound, %d with warnings, %d that some reader loses data of", s.Files, s.Sound, s.Files-s.Sound-s.Losing, s.Losing)
+	a.printf("%s: %d sound, %d with warnings, %d that some reader loses data of", count(s.Files, "file"), s.Sound, s.Files-s.Sound-s.Losing, s.Losing)
 	if repair {
 		a.printf(", %d repaired, %d not", s.Repaired, s.Failed)
 	}

@@ -128,7 +128,7 @@ func (a *app) printRead(r piweb.ReadStep) {
 	a.line("file", "%s", r.Path)
 	a.line("session", "%s%s", cmp.Or(r.ID, "(none yet)"), orNothing(", named ", r.Name))
 	a.line("entries", "%d, %d of them on the branch to the leaf %s", r.Entries, r.Branch, cmp.Or(string(r.Leaf), "(none)"))
-	a.line("context", "%d messages", r.Context)
+	a.line("context", "%s", count(r.Context, "message"))
 	if r.Version != 3 && r.Version != 0 {
 		a.line("version", "%d; the first prompt writes the file anew as version 3 and keeps the old one beside it", r.Version)
 	}
@@ -208,7 +208,7 @@ func (a *app) printAsk(s piweb.AskStep) {
 	if len(s.Tools) > 0 {
 		tools = "the tools " + strings.Join(s.Tools, ", ")
 	}
-	a.line("request", "%s, %d messages of the conversation, then yours, %s", system, s.Messages, tools)
+	a.line("request", "%s, %s of the conversation, then yours, %s", system, count(s.Messages, "message"), tools)
 }
 
 func (a *app) printRecord(r piweb.RecordStep) {
@@ -226,8 +226,8 @@ func (a *app) printReceipts(r piweb.RecordStep) {
 		if !c.OK() {
 			word = "DIFFERS"
 		}
-		a.line(word, "line %d: %s by %s, %d bytes of prompt, %d tools, %s", c.Line, kindWords(c.Receipt.Policy.Kind),
-			c.Receipt.Policy.Source, c.Receipt.System.Bytes, len(c.Receipt.Tools), c.Receipt.Model)
+		a.line(word, "line %d: %s by %s, %s of prompt, %s, %s", c.Line, kindWords(c.Receipt.Policy.Kind),
+			c.Receipt.Policy.Source, count(c.Receipt.System.Bytes, "byte"), count(len(c.Receipt.Tools), "tool"), c.Receipt.Model)
 		for _, d := range c.Differences {
 			a.line("", "%s", d)
 		}

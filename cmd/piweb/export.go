@@ -130,7 +130,7 @@ func advised(err error) error {
 // noteFindings says on standard error what a reader of the export should know.
 func (a *app) noteFindings(r export.Report, f exportFlags) {
 	if f.out != "" {
-		a.notef("wrote %s, %d entries\n", oneLine(f.out), r.Entries)
+		a.notef("wrote %s, %s\n", oneLine(f.out), count(r.Entries, "entry"))
 	}
 	replaced, left := map[string]int{}, 0
 	for _, x := range r.Findings {

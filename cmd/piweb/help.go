@@ -56,7 +56,7 @@ func (a *app) printWelcome(dir string, infos []catalog.Info) {
 		a.printf("  piweb run \"what is in this folder?\"   start a session here\n")
 		return
 	}
-	a.printf("%d sessions are in %s. The newest:\n\n", len(infos), oneLine(dir))
+	a.printf("%s in %s. The newest:\n\n", count(len(infos), "session"), oneLine(dir))
 	a.printInfos(infos[:min(len(infos), 5)])
 	a.printf("\n  piweb explain %s   what it may do, and why\n", oneLine(shortID(infos[0].ID)))
 	a.printf("  piweb run --session %s \"…\"   go on with it\n", oneLine(shortID(infos[0].ID)))

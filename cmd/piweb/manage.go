@@ -259,9 +259,13 @@ func (a *app) confirm(question string) bool {
 	return false
 }
 
-func count(n int, what string) string {
+// count says how many there are of a thing: 1 entry, 2 entries.
+func count[N int | int64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if stem, ok := strings.CutSuffix(what, "y"); ok {
+		what = stem + "ie"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -70,9 +70,9 @@ func (a *app) usage(cmd *cobra.Command, rt *piweb.Runtime, args []string) error 
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	a.printf("%d messages of the user, %d tool calls", u.Counts.User, u.Counts.ToolCalls)
+	a.printf("%s of the user, %s", count(u.Counts.User, "message"), count(u.Counts.ToolCalls, "tool call"))
 	if u.Counts.Failed > 0 {
-		a.printf(", %d answers that broke off", u.Counts.Failed)
+		a.printf(", %s that broke off", count(u.Counts.Failed, "answer"))
 	}
 	a.printf("\n")
 	if u.Damaged > 0 {
