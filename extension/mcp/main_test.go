@@ -112,7 +112,7 @@ func newTestServer(mode string) *sdk.Server {
 		return nil, ctx.Err()
 	})
 	add("busy", "Work on with signs of life", false, func(ctx context.Context, r *sdk.CallToolRequest, _ string) (*sdk.CallToolResult, error) {
-		for i := range 8 {
+		for i := range 20 { // longer than a call may be silent
 			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i)})
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -301,11 +301,11 @@ func TestSlowAndDeadServersDoNotHoldUpASession(t *testing.T) {
 func TestCallsThatGoWrong(t *testing.T) {
 	w := newWorld(t, Options{})
 	slow := w.stdio("plain")
-	slow["timeout"] = 0.4
+	slow["timeout"] = 1.5
 	w.configure(map[string]any{"a": w.stdio("plain"), "slow": slow})
 	c := w.open()
 	defer c.close()
-	if r := c.call("mcp__slow__hang", ""); !r.IsError || !strings.Contains(r.Content.PlainText(), "did not answer within 400ms") {
+	if r := c.call("mcp__slow__hang", ""); !r.IsError || !strings.Contains(r.Content.PlainText(), "did not answer within 1.5s") {
 		t.Errorf("a call that hangs: %q", r.Content.PlainText())
 	}
 	if r := c.call("mcp__slow__busy", ""); r.IsError || r.Content.PlainText() != "done" {
