@@ -17,7 +17,6 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/offline"
-	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/toolselect"
 )
 
@@ -143,26 +142,6 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 		put(agentDir+"/trust.json", string(data))
 	}
 	trust(true)
-	prompt := func(s *piweb.Session, text string) string {
-		t.Helper()
-		turn, err := s.Prompt(t.Context(), piweb.Input{Text: text})
-		if err == nil {
-			err = turn.Wait(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := s.Request(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range slices.Backward(req.Messages) {
-			if u, ok := m.(*message.User); ok {
-				return u.Content.PlainText()
-			}
-		}
-		return ""
-	}
 	untouched := func(when string, seen []string) {
 		t.Helper()
 		for _, m := range []string{"server-user", "value-user", "server-project", "value-project", "settings", "chat"} {
@@ -180,7 +159,7 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, typed := range []string{"/ut a", "/pt a", "/skill:us", "hello", call("chat")} {
-		if got := prompt(s, typed); got != typed {
+		if got := promptSeen(t, s, typed); got != typed {
 			t.Errorf("Chat Only made %q of %q", got, typed)
 		}
 	}
@@ -220,10 +199,10 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 			t.Errorf("the head lacks %q:\n%s", want, first)
 		}
 	}
-	if got := prompt(s, "/pt a"); got != "project template a" {
+	if got := promptSeen(t, s, "/pt a"); got != "project template a" {
 		t.Errorf("the project's template: %q", got)
 	}
-	prompt(s, "/ut b")
+	promptSeen(t, s, "/ut b")
 	for end := time.Now().Add(20 * time.Second); (marks("server-user") == 0 || marks("server-project") == 0) && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -235,20 +214,20 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	if constructed.Load() != 1 {
 		t.Errorf("the extension was constructed %d times", constructed.Load())
 	}
-	prompt(s, call("normal"))
+	promptSeen(t, s, call("normal"))
 	if marks("normal") != 1 || marks("settings") != 1 {
 		t.Errorf("a call of bash left %d marks, the project's settings %d", marks("normal"), marks("settings"))
 	}
 	look.seen()
-	prompt(s, "once more")
+	promptSeen(t, s, "once more")
 	if seen := look.seen(); len(seen) > 0 {
 		t.Errorf("a second prompt read %q again", seen)
 	}
 	if _, err := s.SetTools(t.Context(), toolselect.ChatOnly()); err != nil {
 		t.Fatal(err)
 	}
-	prompt(s, "/ut c")
-	prompt(s, call("chat"))
+	promptSeen(t, s, "/ut c")
+	promptSeen(t, s, call("chat"))
 	if marks("chat") != 0 || marks("settings") != 1 {
 		t.Errorf("back in Chat Only a call left %d marks, the project's settings %d", marks("chat"), marks("settings"))
 	}
@@ -268,7 +247,7 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	if s, err = rt.Create(t.Context(), project, piweb.OpenOptions{Tools: &[]string{"read", "bash"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := prompt(s, "/pt a"); got != "/pt a" {
+	if got := promptSeen(t, s, "/pt a"); got != "/pt a" {
 		t.Errorf("a template of an untrusted project: %q", got)
 	}
 	distrusted := head()
@@ -280,7 +259,7 @@ func TestChatOnlyTouchesNothing(t *testing.T) {
 	if !strings.Contains(distrusted, "CONTEXT") || !strings.Contains(distrusted, "<name>us</name>") {
 		t.Errorf("without trust the head lacks what needs none:\n%s", distrusted)
 	}
-	prompt(s, call("distrusted"))
+	promptSeen(t, s, call("distrusted"))
 	if marks("distrusted") != 1 {
 		t.Errorf("without trust a call of bash left %d marks", marks("distrusted"))
 	}

@@ -70,31 +70,11 @@ func TestMCPToolsOfASession(t *testing.T) {
 	if got := offered(); !slices.Equal(got, []string{"read", "bash", "mcp__n__look", "mcp__n__keep"}) && !slices.Equal(got, []string{"read", "bash", "mcp__n__keep", "mcp__n__look"}) {
 		t.Errorf("with bash: %v", got)
 	}
-	prompt := func(text string) string {
-		t.Helper()
-		turn, err := s.Prompt(t.Context(), piweb.Input{Text: text})
-		if err == nil {
-			err = turn.Wait(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := s.Request(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range slices.Backward(req.Messages) {
-			if u, ok := m.(*message.User); ok {
-				return u.Content.PlainText()
-			}
-		}
-		return ""
-	}
 	typed := "see @mcp:" + `"n/note://one"` + " please"
-	if got := prompt(typed); got != "see <mcp_resource server=\"n\" uri=\"note://one\">\nTHE NOTE\n</mcp_resource> please" {
+	if got := promptSeen(t, s, typed); got != "see <mcp_resource server=\"n\" uri=\"note://one\">\nTHE NOTE\n</mcp_resource> please" {
 		t.Errorf("the resource became %q", got)
 	}
-	if got := prompt(`see @mcp:"n/note://none"`); got != `see @mcp:"n/note://none"` {
+	if got := promptSeen(t, s, `see @mcp:"n/note://none"`); got != `see @mcp:"n/note://none"` {
 		t.Errorf("one that is not there became %q", got)
 	}
 	scope := completion.Scope{SessionFile: s.Log().Path(), CWD: w.project}
@@ -122,7 +102,7 @@ func TestMCPToolsOfASession(t *testing.T) {
 	if _, err := s.SetTools(t.Context(), toolselect.ChatOnly()); err != nil {
 		t.Fatal(err)
 	}
-	if got := prompt(typed); got != typed {
+	if got := promptSeen(t, s, typed); got != typed {
 		t.Errorf("Chat Only made %q of it", got)
 	}
 	if got := append(offered(), offers()...); len(got) != 0 {
@@ -135,4 +115,26 @@ func toolNames(hashes []policy.ToolHash) (out []string) {
 		out = append(out, h.Name)
 	}
 	return out
+}
+
+// promptSeen sends a prompt and returns the user message that the model gets for it.
+func promptSeen(t *testing.T, s *piweb.Session, text string) string {
+	t.Helper()
+	turn, err := s.Prompt(t.Context(), piweb.Input{Text: text})
+	if err == nil {
+		err = turn.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := s.Request(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range slices.Backward(req.Messages) {
+		if u, ok := m.(*message.User); ok {
+			return u.Content.PlainText()
+		}
+	}
+	return ""
 }
