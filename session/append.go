@@ -177,8 +177,8 @@ func (s *Session) appendInMemory(payloads []Payload) ([]ID, error) {
 		if err := s.createFile(all); err != nil {
 			return nil, err
 		}
-		copy(s.entries, all)
-		entries = all[len(s.entries):]
+		n := len(s.entries)
+		s.entries, entries = all[:n:n], all[n:] // not in place: somebody may be reading the old ones
 	}
 	return s.accept(entries), nil
 }
