@@ -34,7 +34,7 @@ type Manager struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	starts chan struct{} // one start at a time: what it checks must hold when it is made
+	starts chan struct{} // one start or resume at a time: what it checks must hold when it is made
 	budget sync.Mutex    // one child at a time asks whether it may go on
 
 	mu      sync.Mutex
@@ -123,12 +123,11 @@ func (m *Manager) Start(ctx context.Context, parent string, s Spec) (Run, error)
 	if m.life.Err() != nil {
 		return Run{}, ErrClosed
 	}
-	select {
-	case m.starts <- struct{}{}:
-		defer func() { <-m.starts }()
-	case <-ctx.Done():
-		return Run{}, ctx.Err()
+	end, err := m.turn(ctx)
+	if err != nil {
+		return Run{}, err
 	}
+	defer end()
 	p, err := m.prepare(ctx, parent, s)
 	if err != nil {
 		return Run{}, err
@@ -152,6 +151,16 @@ func (m *Manager) Start(ctx context.Context, parent string, s Spec) (Run, error)
 		maxTurns: p.meta.MaxTurns, worktree: wt, done: make(chan struct{}), meta: p.meta, status: Queued}
 	m.enqueue(r, p.tree.limits.Concurrent)
 	return m.view(r), nil
+}
+
+// turn waits until no other start or resume is under way.
+func (m *Manager) turn(ctx context.Context) (end func(), err error) {
+	select {
+	case m.starts <- struct{}{}:
+		return func() { <-m.starts }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (m *Manager) dispatch(ctx context.Context, p plan) (Child, error) {
@@ -295,8 +304,17 @@ func (m *Manager) Resume(ctx context.Context, parent, id, prompt string, backgro
 	return m.resume(ctx, parent, id, prompt, background, "")
 }
 
-// resume is Resume for a tool call that may wait for the result.
+// resume is Resume for a tool call that may wait for the result. Of several who go on
+// with one child at once, one does.
 func (m *Manager) resume(ctx context.Context, parent, id, prompt string, background *bool, call string) (Run, error) {
+	if m.life.Err() != nil {
+		return Run{}, ErrClosed
+	}
+	end, err := m.turn(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	defer end()
 	set, err := m.settings.Read()
 	switch {
 	case err != nil:

@@ -150,18 +150,25 @@ func (w *world) Dispatch(_ context.Context, d Dispatch) (Child, error) {
 }
 
 func (w *world) live(log *session.Session) *child {
-	c := &child{w: w, log: log, abort: make(chan struct{}), steered: make(chan string, 8)}
+	c := &child{w: w, log: log, users: 1, abort: make(chan struct{}), steered: make(chan string, 8)}
 	w.children[log.ID()] = c
 	return c
 }
 
+// Reopen gives the child that is live, like a program that has each session once.
 func (w *world) Reopen(_ context.Context, path string) (Child, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.children {
+		if c.log.Path() == path && c.users > 0 {
+			c.users++
+			return c, nil
+		}
+	}
 	log, err := session.Open(path, session.Options{})
 	if err != nil {
 		return nil, err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	return w.live(log), nil
 }
 
@@ -238,6 +245,7 @@ type child struct {
 	steered chan string
 	heard   []string // what was put in front of requests
 	asked   int
+	users   int // who has it open; under the world's lock
 }
 
 func (c *child) ID() string   { return c.log.ID() }
@@ -310,7 +318,14 @@ func (c *child) Abort() bool {
 }
 
 func (c *child) Look(do func(View) error) error { return do(c.log) }
-func (c *child) Release()                       { c.log.Close() }
+
+func (c *child) Release() {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	if c.users--; c.users == 0 {
+		c.log.Close()
+	}
+}
 
 func (w *world) start(m *Manager, s Spec) Run {
 	w.t.Helper()
