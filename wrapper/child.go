@@ -54,14 +54,9 @@ func (r *Registry) WasIdled(path string) bool {
 }
 
 // PromptGuarded is Prompt with a guard over the run: it is asked before each
-// further request.
+// further request of it, and of what wakes the session afterwards without a prompt.
 func (s *Session) PromptGuarded(ctx context.Context, in Input, guard agent.Guard) (*Turn, error) {
-	s.guard.Store(&guard)
-	t, err := s.Prompt(ctx, in)
-	if err != nil {
-		s.guard.CompareAndSwap(&guard, nil)
-	}
-	return t, err
+	return s.prompt(ctx, in, guard)
 }
 
 // guarded asks the guard of the run that is on, if it has one.

@@ -290,7 +290,6 @@ func (s *Session) setTools(ctx context.Context, sel toolselect.Selection) (Chang
 	if facts.Child.Is {
 		return Changed{}, ErrChild
 	}
-	was, _ := s.Policy()
 	if had := facts.Selection.Selection; had.Equal(sel) || sel.State() == toolselect.Cleared && had.State() == toolselect.Unset {
 		// Another process may have recorded the same: what counts is the file.
 		p, trail, err := s.resolve(policy.Request{})
@@ -306,11 +305,12 @@ func (s *Session) setTools(ctx context.Context, sel toolselect.Selection) (Chang
 	if _, err := s.log.Commit(entry); err != nil {
 		return Changed{}, fmt.Errorf("the change of tools was not made: %w", s.note(err))
 	}
-	return s.applySelection(ctx, was, sel)
+	return s.applySelection(ctx, sel)
 }
 
-// applySelection brings a recorded selection into force.
-func (s *Session) applySelection(ctx context.Context, was policy.Policy, sel toolselect.Selection) (Changed, error) {
+// applySelection brings a recorded selection into force. What is loaded decides
+// whether that means loading anew: the file may have said something else meanwhile.
+func (s *Session) applySelection(ctx context.Context, sel toolselect.Selection) (Changed, error) {
 	p, trail, err := s.resolve(policy.Request{})
 	if err != nil {
 		s.drop()
@@ -323,7 +323,7 @@ func (s *Session) applySelection(ctx context.Context, was policy.Policy, sel too
 	if s.engine == nil {
 		return c, nil // loaded when it is needed
 	}
-	if c.Recreated = crosses(was, p) || sel.State() == toolselect.Cleared; c.Recreated {
+	if c.Recreated = crosses(s.engine.loadout.Policy, p) || sel.State() == toolselect.Cleared; c.Recreated {
 		err = s.build(ctx, p)
 	} else {
 		err = s.apply(p)

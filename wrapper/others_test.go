@@ -214,3 +214,28 @@ func (h ctxHost) Resources(ctx context.Context, cwd string, l policy.Loads) (Res
 	}
 	return h.stage.Resources(ctx, cwd, l)
 }
+
+// TestCrossingBehindAnotherProcess: what is loaded decides whether everything has to
+// be loaded anew, not what the file said last: another process may have led the
+// session out of Chat Only meanwhile.
+func TestCrossingBehindAnotherProcess(t *testing.T) {
+	h := &stage{}
+	r := registry(t, h, Options{})
+	path := file(t, t.TempDir())
+	elsewhere(t, path, toolselect.ChatOnly())
+	s := opened(t, r, path, OpenOptions{})
+	if _, err := s.Request(t.Context()); err != nil { // loaded for Chat Only
+		t.Fatal(err)
+	}
+	read, _ := toolselect.Pin("read")
+	bash, _ := toolselect.Pin("bash")
+	elsewhere(t, path, read)
+	if c, err := s.SetTools(t.Context(), read); err != nil || c.Appended {
+		t.Fatalf("the same choice: %+v, %v", c, err)
+	}
+	loaded := h.loaded.Load()
+	c, err := s.SetTools(t.Context(), bash)
+	if err != nil || !c.Recreated || h.loaded.Load() != loaded+1 {
+		t.Errorf("recreated %v, loaded %d times, %v", c.Recreated, h.loaded.Load()-loaded, err)
+	}
+}

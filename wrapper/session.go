@@ -62,7 +62,7 @@ type Session struct {
 	later  []session.Custom // for the end of the turn that runs
 
 	queue queue
-	guard atomic.Pointer[agent.Guard] // of the run that is on
+	guard atomic.Pointer[agent.Guard] // that the last prompt came with
 	asks  asks
 
 	used   atomic.Int64 // Unix nanoseconds of the last use
@@ -249,7 +249,9 @@ func (t *Turn) Wait(ctx context.Context) error {
 
 // Prompt is the one door for what a user says. When it returns, the prompt is
 // in the file, durable, and runs. It is refused while another one runs.
-func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
+func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) { return s.prompt(ctx, in, nil) }
+
+func (s *Session) prompt(ctx context.Context, in Input, guard agent.Guard) (*Turn, error) {
 	s.touch()
 	if in.empty() {
 		return nil, ErrEmpty
@@ -275,6 +277,7 @@ func (s *Session) Prompt(ctx context.Context, in Input) (*Turn, error) {
 	if !send {
 		return s.answered(), nil
 	}
+	s.guard.Store(&guard) // nothing runs, and nothing can begin before this prompt
 	return s.accept(said)
 }
 
