@@ -55,7 +55,7 @@ func TestWhereMemoriesEnd(t *testing.T) {
 	} {
 		s := open(t)
 		c.do(s)
-		list, n, err := s.List(ctx, Scope{User: "local"}, 10, 0)
+		list, n, err := listed(s, Scope{User: "local"}, 10, 0)
 		if err != nil || n != c.want || len(list) != c.want {
 			t.Errorf("%s: %d, %v", c.name, n, err)
 		}
@@ -137,11 +137,11 @@ func TestRecency(t *testing.T) {
 func TestForget(t *testing.T) {
 	s := open(t)
 	add(t, s, "local", message("local", "s", text("secret plan"), image("a.png", "", b64("x"))))
-	list, _, err := s.List(ctx, Scope{User: "local"}, 10, 0)
+	list, _, err := listed(s, Scope{User: "local"}, 10, 0)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%v %v", list, err)
 	}
-	if err := s.Forget(ctx, "local", list[0].ID); err != nil {
+	if _, err := s.Forget(ctx, Scope{User: "local"}, list[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, all := mapped(t, s); all != 0 || len(stored(t, s)) != 0 {
@@ -156,7 +156,7 @@ func TestForget(t *testing.T) {
 	if f := search(t, s, "local", obj{"query": "secret"}); len(f.Results) != 0 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.Forget(ctx, "local", list[0].ID); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Forget(ctx, Scope{User: "local"}, list[0].ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 	if err := s.Rebuild(ctx); err != nil {

@@ -137,6 +137,79 @@ func (u *everMemOS) Search(ctx context.Context, s Scope, q Query) (Found, error)
 	return found, nil
 }
 
+// list asks as the generation of the search does, and as the one after it where that
+// is not known: a page by its address, or by a body.
+func (u *everMemOS) list(ctx context.Context, s Scope, page, size int) ([]Item, int, error) {
+	if err := u.check(s); err != nil {
+		return nil, 0, err
+	}
+	const kind = "episodic_memory"
+	ask := url.Values{"user_id": {s.User}, "memory_type": {kind}, "limit": {strconv.Itoa(size)}, "offset": {strconv.Itoa((page - 1) * size)}}
+	reply, err := u.call(ctx, http.MethodGet, u.api+"/memories?"+ask.Encode(), nil)
+	if err == nil && reply.Status == http.StatusMethodNotAllowed {
+		reply, err = u.postOf(ctx, u.api+"/memories/get", map[string]any{"memory_type": kind, "filters": map[string]string{"user_id": s.User},
+			"page": page, "page_size": size, "rank_by": "timestamp", "rank_order": "desc"})
+	}
+	all, err := parsed(reply, err)
+	if err != nil {
+		return nil, 0, err
+	}
+	data := all.Get("result")
+	if !data.IsObject() {
+		data = all.Get("data")
+	}
+	list := data.Get("memories")
+	if !list.IsArray() {
+		list = data.Get("episodes")
+	}
+	if !list.IsArray() {
+		return nil, 0, undocumented()
+	}
+	var items []Item
+	for _, it := range list.Array() {
+		if it.IsObject() {
+			items = append(items, everMemOSItem("episode", it, "", s))
+		}
+	}
+	return items, int(data.Get("total_count").Int()), nil
+}
+
+// item pages through the memories: the API has no question for one.
+func (u *everMemOS) item(ctx context.Context, s Scope, id string) (Item, error) {
+	return scan(id, func(page int) ([]Item, error) {
+		items, _, err := u.list(ctx, s, page, outsidePage)
+		return items, err
+	})
+}
+
+// drop takes one away, in the form of either generation. The first goes by the
+// event's id and the user's; the other takes the memory's id alone.
+func (u *everMemOS) drop(ctx context.Context, s Scope, it Item) error {
+	event := gjson.GetBytes(it.Raw, "event_id").String()
+	if event == "" {
+		event = it.ID
+	}
+	return u.deleted(ctx, map[string]string{"event_id": event, "user_id": s.User}, map[string]string{"memory_id": it.ID})
+}
+
+// dropAll takes away what the service has of a user.
+func (u *everMemOS) dropAll(ctx context.Context, user string) error {
+	of := map[string]string{"user_id": user}
+	return u.deleted(ctx, of, of)
+}
+
+func (u *everMemOS) deleted(ctx context.Context, filter, later map[string]string) error {
+	body, err := json.Marshal(filter)
+	if err != nil {
+		return err
+	}
+	reply, err := u.call(ctx, http.MethodDelete, u.api+"/memories", body)
+	if err == nil && reply.Status == http.StatusMethodNotAllowed {
+		reply, err = u.postOf(ctx, u.api+"/memories/delete", later)
+	}
+	return told(reply, err)
+}
+
 // grouped gives the items of one element of a list: it is one itself, or has lists of
 // them by the group that they stand in, with their scores beside it in the same form.
 func grouped(it, scores gjson.Result, each func(group string, it gjson.Result, score *float64)) {

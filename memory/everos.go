@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
@@ -62,6 +64,58 @@ func (u *everOS) Search(ctx context.Context, s Scope, q Query) (Found, error) {
 	}
 	return found, nil
 }
+
+// list is the API's listing of episodes.
+func (u *everOS) list(ctx context.Context, s Scope, page, size int) ([]Item, int, error) {
+	return u.episodes(ctx, s, page, size, nil)
+}
+
+func (u *everOS) episodes(ctx context.Context, s Scope, page, size int, filters map[string]any) ([]Item, int, error) {
+	body := map[string]any{"user_id": s.User, "app_id": s.App, "project_id": s.Project, "memory_type": "episode",
+		"page": page, "page_size": size, "sort_by": "timestamp", "sort_order": "desc"}
+	if filters != nil {
+		body["filters"] = filters
+	}
+	all, err := parsed(u.postOf(ctx, u.api+"/memory/get", body))
+	if err != nil {
+		return nil, 0, err
+	}
+	list := all.Get("data.episodes")
+	if !list.IsArray() {
+		return nil, 0, undocumented()
+	}
+	var items []Item
+	for _, it := range list.Array() {
+		if it.IsObject() {
+			items = append(items, itemOf("episode", it, s))
+		}
+	}
+	return items, int(all.Get("data.total_count").Int()), nil
+}
+
+// dated is the day in an id that the service gives: alice_ep_20260528_00000001.
+var dated = regexp.MustCompile(`_ep_([0-9]{8})_[0-9]+$`)
+
+// item looks for an episode in the days around the one that its id names: the API has
+// no question for one.
+func (u *everOS) item(ctx context.Context, s Scope, id string) (Item, error) {
+	var days map[string]any
+	if m := dated.FindStringSubmatch(id); m != nil {
+		if day, err := time.Parse("20060102", m[1]); err == nil {
+			days = map[string]any{"timestamp": map[string]any{"gte": day.AddDate(0, 0, -2).UnixMilli(), "lt": day.AddDate(0, 0, 3).UnixMilli()}}
+		}
+	}
+	return scan(id, func(page int) ([]Item, error) {
+		items, _, err := u.episodes(ctx, s, page, outsidePage, days)
+		return items, err
+	})
+}
+
+// drop is not offered by the API.
+func (u *everOS) drop(context.Context, Scope, Item) error { return errStays }
+
+// dropAll is not offered by the API.
+func (u *everOS) dropAll(context.Context, string) error { return errStays }
 
 // itemOf is an item of the service as a result. What it does not say of its scope is
 // that of the question.

@@ -107,6 +107,9 @@ func (c *composite) Search(ctx context.Context, s Scope, q Query) (Found, error)
 	}
 	c.log.Warn("the memory service does not answer; what is kept here does", "error", err.Error())
 	found, err = c.local.Search(ctx, s, q)
+	for i := range found.Results {
+		found.Results[i].ID = copied + found.Results[i].ID
+	}
 	found.Degraded = true
 	return found, err
 }

@@ -86,7 +86,11 @@ func (s *Service) find(ctx context.Context, scope Scope, q Query) (Found, error)
 		return found, err
 	}
 	if s.local == nil {
-		if found.Results, err = s.ownOnly(ctx, scope, found.Results); err != nil {
+		hidden, err := s.hidden(ctx, scope)
+		if err != nil {
+			return found, err
+		}
+		if found.Results, err = s.shown(ctx, scope, found.Results, hidden); err != nil {
 			return found, err
 		}
 	}

@@ -126,18 +126,23 @@ func (e *embedded) remember(ctx context.Context, s Scope, n Note, text string) (
 }
 
 // List lists the memories of a user, the latest first, a page at a time.
-func (s *Service) List(ctx context.Context, scope Scope, limit, offset int) (list []Memory, total int, err error) {
+func (s *Service) List(ctx context.Context, scope Scope, limit, offset int) (Listing, error) {
+	scope, err := scope.check()
+	if err != nil {
+		return Listing{}, err
+	}
 	if s.local == nil {
-		return nil, 0, ErrUpstream
+		return s.listOutside(ctx, scope, limit, offset)
 	}
-	if scope, err = scope.check(); err != nil {
-		return nil, 0, err
+	return s.listHere(ctx, scope, limit, offset)
+}
+
+func (s *Service) listHere(ctx context.Context, scope Scope, limit, offset int) (l Listing, err error) {
+	if err := s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM memories WHERE user_id = ? AND app_id = ? AND project_id = ?`, scope.User, scope.App, scope.Project).Scan(&l.Total); err != nil {
+		return l, err
 	}
-	if err := s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM memories WHERE user_id = ? AND app_id = ? AND project_id = ?`, scope.User, scope.App, scope.Project).Scan(&total); err != nil {
-		return nil, 0, err
-	}
-	list, err = s.memories(ctx, scope, `WHERE user_id = ? AND app_id = ? AND project_id = ? ORDER BY at DESC, n DESC LIMIT ? OFFSET ?`, scope.User, scope.App, scope.Project, limit, offset)
-	return list, total, err
+	l.Memories, err = s.memories(ctx, scope, `WHERE user_id = ? AND app_id = ? AND project_id = ? ORDER BY at DESC, n DESC LIMIT ? OFFSET ?`, scope.User, scope.App, scope.Project, limit, offset)
+	return l, err
 }
 
 // memories reads memories with their files.
@@ -171,11 +176,20 @@ func (s *Service) memories(ctx context.Context, scope Scope, where string, args 
 	return list, err
 }
 
-// Get is one memory of a user.
-func (s *Service) Get(ctx context.Context, user, id string) (Memory, error) {
-	if s.local == nil {
-		return Memory{}, ErrUpstream
+// Get is one memory of a user. Its app and project are looked at where a service keeps
+// the memories: ids are those of one there.
+func (s *Service) Get(ctx context.Context, scope Scope, id string) (Memory, error) {
+	scope, err := scope.check()
+	if err != nil {
+		return Memory{}, err
 	}
+	if s.local == nil {
+		return s.getOutside(ctx, scope, id)
+	}
+	return s.getHere(ctx, scope.User, id)
+}
+
+func (s *Service) getHere(ctx context.Context, user, id string) (Memory, error) {
 	list, err := s.memories(ctx, Scope{User: user}, `WHERE user_id = ? AND id = ?`, user, id)
 	if err != nil {
 		return Memory{}, err
@@ -187,9 +201,22 @@ func (s *Service) Get(ctx context.Context, user, id string) (Memory, error) {
 }
 
 // Forget takes one memory of a user away for good, with the messages that it was made
-// of. With the last memory of a session its files go too.
-func (s *Service) Forget(ctx context.Context, user, id string) error {
-	m, err := s.Get(ctx, user, id)
+// of. With the last memory of a session its files go too. What a service keeps is
+// forgotten there, or hidden here where it offers no such thing; files stay until the
+// session is purged.
+func (s *Service) Forget(ctx context.Context, scope Scope, id string) (Forgotten, error) {
+	scope, err := scope.check()
+	if err != nil {
+		return Forgotten{}, err
+	}
+	if s.local == nil {
+		return s.forgetOutside(ctx, scope, id)
+	}
+	return Forgotten{}, s.forgetHere(ctx, scope.User, id)
+}
+
+func (s *Service) forgetHere(ctx context.Context, user, id string) error {
+	m, err := s.getHere(ctx, user, id)
 	if err != nil {
 		return err
 	}
@@ -324,12 +351,13 @@ func (s *Service) Named(ctx context.Context, scheme string) ([]string, error) {
 const exported = 200
 
 // All gives all memories of a user, the oldest first, whatever their app and project.
+// What a service keeps comes with the latest first, of one app and project after the
+// other.
 func (s *Service) All(ctx context.Context, user string) iter.Seq2[Memory, error] {
+	if s.local == nil {
+		return s.allOutside(ctx, user)
+	}
 	return func(yield func(Memory, error) bool) {
-		if s.local == nil {
-			yield(Memory{}, ErrUpstream)
-			return
-		}
 		after := int64(0)
 		for {
 			rows, err := s.memories(ctx, Scope{User: user}, `WHERE user_id = ? AND n > ? ORDER BY n LIMIT ?`, user, after, exported)

@@ -37,7 +37,7 @@ func TestLocked(t *testing.T) {
 	add(t, s, "local", message("local", "s", text("before")))
 	r, _ := upload(t, s, "local", "r.png", "x")
 	before := strings.Join(stored(t, s), "\n")
-	list, _, err := s.List(ctx, Scope{User: "local"}, 1, 0)
+	list, _, err := listed(s, Scope{User: "local"}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestLocked(t *testing.T) {
 			return err
 		},
 		"delete": func() error { return s.DeleteResource(ctx, "local", r.ID) },
-		"forget": func() error { return s.Forget(ctx, "local", list[0].ID) },
+		"forget": func() error { _, err := s.Forget(ctx, Scope{User: "local"}, list[0].ID); return err },
 		"purge":  func() error { return s.PurgeUser(ctx, "local") },
 		"open":   func() error { _, err := Open(ctx, Options{Dir: s.o.Dir, patience: 20 * time.Millisecond}); return err },
 	} {

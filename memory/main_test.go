@@ -92,6 +92,12 @@ func search(t testing.TB, s *Service, user string, more obj) Found {
 	return f
 }
 
+// listed is a page of memories.
+func listed(s *Service, scope Scope, limit, offset int) ([]Memory, int, error) {
+	l, err := s.List(ctx, scope, limit, offset)
+	return l.Memories, l.Total, err
+}
+
 // files are the names of all attachments of all results, with their results' texts.
 func files(f Found) (names []string) {
 	for _, it := range f.Results {

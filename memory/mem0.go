@@ -3,6 +3,9 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -130,6 +133,60 @@ func (m *mem0) Search(ctx context.Context, s Scope, q Query) (Found, error) {
 		}
 	}
 	return found, nil
+}
+
+// list is the API's listing. A page is a part of its address.
+func (m *mem0) list(ctx context.Context, s Scope, page, size int) ([]Item, int, error) {
+	all := []any{map[string]any{"user_id": s.User}, map[string]any{"app_id": s.App}}
+	if s.Project != DefaultID {
+		all = append(all, map[string]any{"metadata": map[string]any{"project_id": s.Project}})
+	}
+	address := fmt.Sprintf("%s/v3/memories/?page=%d&page_size=%d", m.base, page, size)
+	answer, err := parsed(m.postOf(ctx, address, map[string]any{"filters": map[string]any{"AND": all}}))
+	if err != nil {
+		return nil, 0, err
+	}
+	list := answer.Get("results")
+	if !list.IsArray() {
+		return nil, 0, undocumented()
+	}
+	var items []Item
+	for _, it := range list.Array() {
+		if it.IsObject() {
+			items = append(items, mem0Item(it, s))
+		}
+	}
+	total := answer.Get("count")
+	if !total.Exists() {
+		total = answer.Get("total")
+	}
+	return items, int(total.Int()), nil
+}
+
+// item asks for one. What does not say that it is the user's is not.
+func (m *mem0) item(ctx context.Context, s Scope, id string) (Item, error) {
+	reply, err := m.call(ctx, http.MethodGet, m.base+"/v1/memories/"+url.PathEscape(id)+"/", nil)
+	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusBadRequest) { // 400: it is no id of theirs
+		return Item{}, notFound("memory")
+	}
+	it, err := parsed(reply, err)
+	if err != nil {
+		return Item{}, err
+	}
+	if it.Get("id").String() != id || it.Get("user_id").String() != s.User {
+		return Item{}, notFound("memory")
+	}
+	return mem0Item(it, s), nil
+}
+
+// drop takes one away.
+func (m *mem0) drop(ctx context.Context, _ Scope, it Item) error {
+	return told(m.call(ctx, http.MethodDelete, m.base+"/v1/memories/"+url.PathEscape(it.ID)+"/", nil))
+}
+
+// dropAll takes away what the service has of a user.
+func (m *mem0) dropAll(ctx context.Context, user string) error {
+	return told(m.call(ctx, http.MethodDelete, m.base+"/v1/memories/?"+url.Values{"user_id": {user}}.Encode(), nil))
 }
 
 // mem0Item is a memory of the service as a result. One that says nothing of a project

@@ -97,4 +97,11 @@ CREATE TABLE memory_waiting (
 );
 CREATE INDEX memory_waiting_session ON memory_waiting (user_id, session_id);
 `),
+	// What a user has forgotten and a service keeps, which offers no way to forget.
+	sqlite.Script(`
+CREATE TABLE memory_hidden (
+	user_id TEXT NOT NULL, app_id TEXT NOT NULL, project_id TEXT NOT NULL, id TEXT NOT NULL,
+	PRIMARY KEY (user_id, app_id, project_id, id)
+) WITHOUT ROWID;
+`),
 }

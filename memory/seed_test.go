@@ -467,7 +467,7 @@ func TestIsolation(t *testing.T) {
 		if f := search(t, s, p.user, obj{"query": "hello", "app_id": p.app, "project_id": p.project}); len(f.Results) != 2 {
 			t.Errorf("%s finds %d in all its sessions", key, len(f.Results))
 		}
-		list, n, err := s.List(ctx, Scope{p.user, p.app, p.project}, 10, 0)
+		list, n, err := listed(s, Scope{p.user, p.app, p.project}, 10, 0)
 		if err != nil || n != 2 {
 			t.Errorf("list: %d, %v", n, err)
 		}
@@ -476,10 +476,10 @@ func TestIsolation(t *testing.T) {
 				if o.user == p.user {
 					continue
 				}
-				if _, err := s.Get(ctx, o.user, m.ID); !errors.Is(err, ErrNotFound) {
+				if _, err := s.Get(ctx, Scope{User: o.user}, m.ID); !errors.Is(err, ErrNotFound) {
 					t.Errorf("%s reads %s: %v", o.user, m.ID, err)
 				}
-				if err := s.Forget(ctx, o.user, m.ID); !errors.Is(err, ErrNotFound) {
+				if _, err := s.Forget(ctx, Scope{User: o.user}, m.ID); !errors.Is(err, ErrNotFound) {
 					t.Errorf("%s forgets %s: %v", o.user, m.ID, err)
 				}
 			}

@@ -195,7 +195,7 @@ func (c *caller) once(ctx context.Context, method, address string, body []byte) 
 	if err != nil {
 		return Reply{}, err
 	}
-	if method == http.MethodPost {
+	if len(body) > 0 {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Accept", "application/json")

@@ -63,7 +63,7 @@ func memoryProblem(err error) error {
 	case errors.Is(err, memory.ErrLocked):
 		return &problem{status: http.StatusServiceUnavailable, code: "LOCKED", text: "Another program keeps the memories locked. Nothing was changed; try again in a moment.", cause: err}
 	case errors.Is(err, memory.ErrUpstream):
-		return &problem{status: http.StatusNotImplemented, code: "CAPABILITY_UNAVAILABLE", text: "Memories are kept by another service, which can be searched and cannot be listed or changed from here.", cause: err}
+		return &problem{status: http.StatusNotImplemented, code: "CAPABILITY_UNAVAILABLE", text: "Memories are kept by another service, which offers no such thing.", cause: err}
 	}
 	return err
 }
@@ -204,19 +204,19 @@ func listMemories(m *memory.Service, r *http.Request, _ map[string]string) (any,
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := m.List(r.Context(), memoryScope(r), limit, offset)
-	return struct {
-		Memories []memory.Memory `json:"memories"`
-		Total    int             `json:"total"`
-	}{list, total}, err
+	return m.List(r.Context(), memoryScope(r), limit, offset)
 }
 
 func getMemory(m *memory.Service, r *http.Request, args map[string]string) (any, error) {
-	return m.Get(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"])
+	return m.Get(r.Context(), memoryScope(r), args["memoryId"])
 }
 
 func forgetMemory(m *memory.Service, r *http.Request, args map[string]string) (any, error) {
-	return okay{true}, m.Forget(r.Context(), whoOf(r.Context()).memoryUser(), args["memoryId"])
+	done, err := m.Forget(r.Context(), memoryScope(r), args["memoryId"])
+	return struct {
+		okay
+		memory.Forgotten
+	}{okay{true}, done}, err
 }
 
 func listResources(m *memory.Service, r *http.Request, _ map[string]string) (any, error) {

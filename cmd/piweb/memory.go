@@ -99,6 +99,9 @@ func (a *app) memorySearch() *cobra.Command {
 			if a.json {
 				return a.printJSON(found)
 			}
+			if found.Degraded {
+				a.notef("the memory service does not answer; this is the copy that is kept here\n")
+			}
 			if len(found.Results) == 0 {
 				a.notef("nothing was found\n")
 			}
@@ -133,22 +136,22 @@ func (a *app) memoryList() *cobra.Command {
 			if limit < 1 || offset < 0 {
 				return usage("--limit must be 1 or more, and --offset 0 or more")
 			}
-			list, total, err := m.List(cmd.Context(), memory.Scope{User: piweb.MemoryUser}, limit, offset)
+			list, err := m.List(cmd.Context(), memory.Scope{User: piweb.MemoryUser}, limit, offset)
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(struct {
-					Memories []memory.Memory `json:"memories"`
-					Total    int             `json:"total"`
-				}{list, total})
+				return a.printJSON(list)
 			}
-			for _, one := range list {
+			if list.Degraded {
+				a.notef("the memory service does not answer; this is the copy that is kept here\n")
+			}
+			for _, one := range list.Memories {
 				a.printMemory(one.ID, one.At.Local().Format("2006-01-02"), one.SessionID, one.Text, one.Attachments)
 			}
-			if rest := total - offset - len(list); rest > 0 {
+			if rest := list.Total - offset - len(list.Memories); rest > 0 {
 				a.notef("%d more; --limit and --offset show them\n", rest)
-			} else if total == 0 {
+			} else if list.Total == 0 {
 				a.notef("nothing is kept yet\n")
 			}
 			return nil
@@ -166,16 +169,27 @@ func (a *app) memoryForget() *cobra.Command {
 			if len(args) == 0 {
 				return usage("piweb memory forget wants ids; `piweb memory list` shows them")
 			}
+			kept := []string{}
 			for _, id := range args {
-				if err := m.Forget(cmd.Context(), piweb.MemoryUser, id); err != nil {
+				done, err := m.Forget(cmd.Context(), memory.Scope{User: piweb.MemoryUser}, id)
+				if err != nil {
 					return fmt.Errorf("%s: %w", id, err)
+				}
+				if done.Kept {
+					kept = append(kept, id)
 				}
 				if !a.json {
 					a.printf("forgotten  %s\n", oneLine(id))
 				}
 			}
 			if a.json {
-				return a.printJSON(map[string][]string{"forgotten": args})
+				return a.printJSON(struct {
+					Forgotten []string `json:"forgotten"`
+					Kept      []string `json:"kept_by_service,omitempty"`
+				}{args, kept})
+			}
+			if len(kept) > 0 {
+				a.notef("the memory service offers no way to forget: it has them still, and they are not shown here any more\n")
 			}
 			return nil
 		}),

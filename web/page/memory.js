@@ -25,17 +25,19 @@ export function Memories({ onClose, onOpen }) {
   const [list, setList] = useState(/** @type {Memory[] | null} */ (null));
   const [problem, setProblem] = useState("");
   const [asked, setAsked] = useState("");
+  const [note, setNote] = useState("");
   const [sure, setSure] = useState("");
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
 
   useEffect(() => {
     const stop = new AbortController();
     const answer = asked
-      ? call("memories/search", { method: "POST", body: { query: asked, top_k: most }, signal: stop.signal }).then((a) => a.results)
-      : call(`memories?limit=${most}`, { signal: stop.signal }).then((a) => a.memories);
+      ? call("memories/search", { method: "POST", body: { query: asked, top_k: most }, signal: stop.signal })
+      : call(`memories?limit=${most}`, { signal: stop.signal });
     answer.then(
-      (/** @type {Memory[]} */ found) => {
-        setList(found);
+      (/** @type {{results?: Memory[], memories?: Memory[], degraded?: boolean}} */ found) => {
+        setList(found.results ?? found.memories ?? []);
+        setNote(found.degraded ? t("memory.copy") : "");
         setProblem("");
       },
       (e) => e?.name !== "AbortError" && setProblem(explain(e).text),
@@ -55,7 +57,8 @@ export function Memories({ onClose, onOpen }) {
       return;
     }
     try {
-      await call(`memories/${encodeURIComponent(m.id)}`, { method: "DELETE" });
+      const done = await call(`memories/${encodeURIComponent(m.id)}`, { method: "DELETE" });
+      setNote(done.kept_by_service ? t("memory.kept") : "");
       setList((l) => l?.filter((x) => x.id !== m.id) ?? null);
       setProblem("");
     } catch (e) {
@@ -81,6 +84,7 @@ export function Memories({ onClose, onOpen }) {
         ${list && html`<span class="whole-found" role="status">${list.length === 0 ? t("say.nothingFound") : list.length === most ? t("memory.orMore", { n: most }) : number(list.length)}</span>`}
       </form>
       ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
+      ${note && html`<p class="faint" role="status">${note}</p>`}
       ${!list && !problem && html`<p class="quiet">${t("say.loading")}</p>`}
       ${list?.length === 0 && !asked && html`<p class="faint">${tx("memory.none", { command: html`<code>piweb memory add</code>` })}</p>`}
       <ul class="memory-list" tabindex="0" aria-label=${t("memory.list")}>

@@ -619,6 +619,8 @@ export const en = /** @type {const} */ ({
   "memory.open": "Open where it was said",
   "memory.forget": "Forget",
   "memory.sure": "Forget for good?",
+  "memory.copy": "The memory service does not answer. This is the copy that is kept here.",
+  "memory.kept": "Forgotten here. The memory service offers no way to forget, and has it still.",
 
   // the tree
   "tree.title": "Tree of the conversation",

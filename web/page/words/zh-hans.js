@@ -620,6 +620,8 @@ export const zhHans = {
   "memory.open": "打开当时的对话",
   "memory.forget": "忘记",
   "memory.sure": "永久忘记？",
+  "memory.copy": "记忆服务没有回应。这里显示的是本地保存的副本。",
+  "memory.kept": "已在这里忘记。记忆服务不提供删除功能，它那里仍然保留。",
 
   // the tree
   "tree.title": "对话的分支树",
