@@ -121,6 +121,10 @@ type ExplainOptions struct {
 	Model string // asked for instead of the session's
 }
 
+// Look opens a session file for reading. What it finds in a large one is remembered
+// for the next look.
+func (r *Runtime) Look(path string) (*session.Session, error) { return session.Open(path, r.session) }
+
 // Explain explains a session file.
 func (r *Runtime) Explain(ctx context.Context, path string, o ExplainOptions) (*Explanation, error) {
 	s, err := session.Open(path, r.session)
@@ -137,7 +141,7 @@ func (r *Runtime) ExplainLive(ctx context.Context, s *Session, o ExplainOptions)
 }
 
 func (r *Runtime) explain(ctx context.Context, s *session.Session, folder wrapper.Folder, o ExplainOptions) (*Explanation, error) {
-	c, err := s.Context()
+	c, err := s.Outline() // messages are counted, not shown
 	if err != nil {
 		return nil, err
 	}

@@ -142,6 +142,9 @@ func New(cfg Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Session.Recent == nil {
+		cfg.Session.Recent = session.NewRecent(recentEntries)
+	}
 	if cfg.Session.IndexDir == "" {
 		cfg.Session.IndexDir = filepath.Join(h.agentDir, "piweb", "index")
 	}
@@ -185,6 +188,10 @@ func New(cfg Config) (*Runtime, error) {
 	})
 	return r, nil
 }
+
+// recentEntries is how many entries of session files are remembered after a look at
+// them; they take some 40 MB at most.
+const recentEntries = 1 << 17
 
 // Close ends all live sessions: running prompts are aborted and kept as far as
 // they came. MCP servers end.

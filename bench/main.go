@@ -46,6 +46,7 @@ func run() error {
 		{"./session", "^BenchmarkStructure$", "60x"},
 		{"./session", "^BenchmarkOpen$", "20x"},
 		{"./session", "^BenchmarkAppend$", "3000x"},
+		{"./session", "^BenchmarkOutline$", "10x"},
 		{"./session/catalog", "^Benchmark(ListCPU|List1000NewProcess)$", "5x"},
 		{"./session/catalog", "^BenchmarkSearch$/^FirstHitInANewProcess$", "10x"},
 	} {
@@ -165,6 +166,8 @@ func (r results) table(pi *figures) {
 	row("first hit of a search in them", fmt.Sprintf("%.1f ms", hit), "50 ms", hit <= 50)
 	us := r["Append"]["cpu-us"]
 	row("append 2 KB, no sync", fmt.Sprintf("%.1f µs, %.0f allocations", us, r["Append"]["allocs/op"]), "20 µs", us <= 20)
+	decoded, again := r.ms("Outline/context"), r.ms("Outline/outline-again")
+	row("open 32 MB and count its messages", fmt.Sprintf("%.0f ms, again %.1f ms; decoded %.0f ms: 1/%.0f", r.ms("Outline/outline-first"), again, decoded, decoded/again), "1/5, again", again*5 <= decoded)
 	if pi != nil && pi.OpenCPU > 0 {
 		index := r["Structure/ascii/index"]["cpu-ms/128MB"]
 		row("structural index of 128 MB, ascii", fmt.Sprintf("%.0f ms, pi's open %.0f ms: 1/%.0f", index, pi.OpenCPU, pi.OpenCPU/index), "1/20 of pi's open", index*20 <= pi.OpenCPU)

@@ -32,7 +32,7 @@ func (s *Server) reading(r *http.Request, name string, do func(t *target, log *s
 		}
 		t.live = nil // closed in the same moment: the file has it all
 	}
-	log, err := session.Open(t.path, session.Options{})
+	log, err := s.rt.Look(t.path)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type sessionState struct {
 
 func (s *Server) getState(w http.ResponseWriter, r *http.Request, args map[string]string) error {
 	return s.reading(r, args["id"], func(t *target, log *session.Session) error {
-		c, err := log.Context()
+		c, err := log.Outline()
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ type Runtime interface {
 	Create(ctx context.Context, cwd string, o piweb.OpenOptions) (*piweb.Session, error)
 	// Open starts the session of a file, or returns the one that is live.
 	Open(ctx context.Context, path string, o piweb.OpenOptions) (*piweb.Session, error)
+	// Look opens a file for reading.
+	Look(path string) (*session.Session, error)
 	// Live returns the live session of a file and starts nothing.
 	Live(path string) (*piweb.Session, bool)
 	// LiveSessions lists the live sessions.

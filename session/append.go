@@ -109,6 +109,7 @@ func (s *Session) takeBack(m mark) error {
 	for _, e := range s.entries[m.entries:] {
 		s.byID.remove(s.entries, e.ID) // ids of our own are new in the file
 	}
+	s.forgetGists(m.entries)
 	s.entries, s.end, s.leaf, s.nextLine = s.entries[:m.entries], m.end, m.leaf, m.nextLine
 	s.remember()
 	return nil

@@ -218,3 +218,33 @@ func rss() float64 {
 	_, _ = fmt.Sscan(string(data), &total, &resident)
 	return float64(resident*os.Getpagesize()) / (1 << 20)
 }
+
+// BenchmarkOutline counts the messages of a session by decoding them, by a first
+// outline, and by one that remembers; opening the file is part of each.
+func BenchmarkOutline(b *testing.B) {
+	path := bigFile(b, asciiText, 32<<20)
+	recent := NewRecent(1 << 20)
+	for _, c := range []struct {
+		name string
+		do   func(b *testing.B, s *Session) (*Context, error)
+		opts func() Options
+	}{
+		{"context", func(b *testing.B, s *Session) (*Context, error) { return s.Context() }, func() Options { return Options{} }},
+		{"outline-first", func(b *testing.B, s *Session) (*Context, error) { return s.Outline() }, func() Options { return Options{} }},
+		{"outline-again", func(b *testing.B, s *Session) (*Context, error) { return s.Outline() }, func() Options { return Options{Recent: recent} }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s, err := Open(path, c.opts())
+				if err != nil {
+					b.Fatal(err)
+				}
+				if x, err := c.do(b, s); err != nil || len(x.Messages) != s.Len() {
+					b.Fatal(err)
+				}
+				s.Close()
+			}
+		})
+	}
+}

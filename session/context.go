@@ -51,14 +51,7 @@ func (s *Session) ContextAt(leaf ID) (*Context, error) {
 	}
 	c := &Context{Leaf: leaf, Branch: branch.IDs(), Diagnostics: branch.Diagnostics}
 	b := builder{s: s, c: c, decoded: make(map[int]Payload)}
-	if err := b.settings(branch.Entries); err != nil {
-		return nil, err
-	}
-	selected, err := b.selectEntries(branch.Entries)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.project(selected); err != nil {
+	if err := b.build(branch.Entries); err != nil {
 		return nil, err
 	}
 	return c, b.replay(branch.Entries)
@@ -69,13 +62,39 @@ type builder struct {
 	c       *Context
 	decoded map[int]Payload // by place; bodies are read once
 	edits   map[ID]ContextEdit
-	last    int // place of the compaction that counts, -1 for none
+	last    int     // place of the compaction that counts, -1 for none
+	bare    *window // of an outline: messages are read through it, and bare
+}
+
+func (b *builder) build(branch []Entry) error {
+	if err := b.settings(branch); err != nil {
+		return err
+	}
+	selected, err := b.selectEntries(branch)
+	if err != nil {
+		return err
+	}
+	return b.project(selected)
 }
 
 func (b *builder) decode(e Entry) (Payload, error) {
 	if p, ok := b.decoded[e.pos]; ok {
 		return p, nil
 	}
+	if b.bare != nil && e.Type == TypeMessage {
+		g, err := b.s.gistOf(e, b.bare)
+		if err != nil {
+			return nil, err
+		}
+		if g.state == gistMessage {
+			p := MessagePayload{g.message()}
+			if g.text == gistNotUTF8 {
+				b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindNotText, e.Line, e.Offset, e.ID, notText})
+				b.decoded[e.pos] = p // told once
+			}
+			return p, nil
+		}
+	} // what is damaged is read as ever, and told
 	raw, err := b.s.Raw(e)
 	var p Payload
 	switch {

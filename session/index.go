@@ -84,7 +84,7 @@ func (s *Session) fingerprint(end int64) (uint32, error) {
 // failure is nobody's concern.
 func (s *Session) saveIndex() {
 	path := s.indexPath()
-	if path == "" || s.file == nil || s.openTail || // an open line may still become another one
+	if path == "" || s.file == nil || s.openTail || s.dropped || // an open line may still become another one
 		s.end < s.opts.minIndexed() || s.migrate || s.header.Version < Version || s.end == s.indexEnd {
 		return
 	}

@@ -121,19 +121,29 @@ func (s *Session) load() error {
 	return nil
 }
 
-// scan indexes the whole file, or what an index on disk does not cover.
+// scan indexes the whole file, or what was not known of it, from the last time or from
+// an index on disk.
 func (s *Session) scan(size int64) error {
-	if !s.loadIndex(size) {
+	defer s.opts.Recent.turn(s.path)()
+	recalled := s.recall(size)
+	if recalled && size == s.end {
+		return nil
+	}
+	if !recalled && !s.loadIndex(size) {
 		err := s.scanFrom(0, size)
 		if err == nil && s.header.Raw != nil {
 			s.saveIndex()
+			s.retain()
 		}
 		return err
 	}
-	if size == s.end {
-		return nil
+	if size > s.end {
+		if err := s.scanOn(size); err != nil {
+			return err
+		}
 	}
-	return s.scanOn(size)
+	s.retain()
+	return nil
 }
 
 // scanOn indexes what stands behind the known end. A line that was seen half
@@ -212,6 +222,7 @@ func (s *Session) checkLast() error {
 			return nil
 		}
 		s.drop()
+		s.dropped = true // it counts again when something stands behind it
 		kind := KindBadLine
 		if s.openTail && e.Offset >= s.tailStart {
 			kind, s.tailRead = KindTornTail, false
@@ -234,7 +245,8 @@ const notText = "the record has bytes that are not UTF-8; they are read as \uFFF
 func (s *Session) drop() {
 	last := len(s.entries) - 1
 	e := s.entries[last]
-	defer func() { s.entries = s.entries[:last] }()
+	defer func() { s.entries = s.entries[:last:last] }() // what others read is not written over
+	s.forgetGists(last)
 	twins := s.twins[e.ID]
 	if len(twins) == 0 {
 		s.byID.remove(s.entries, e.ID)

@@ -131,13 +131,13 @@ func Message(m message.Message) MessagePayload { return MessagePayload{m} }
 // as raw JSON. Fields of an unexpected type read as
 // absent.
 func decode(raw []byte) (Payload, error) {
-	switch typ := field(raw, "type").String(); typ {
+	typ, body := typeAndMessage(raw)
+	switch typ {
 	case TypeMessage:
-		body := field(raw, "message")
-		if !body.IsObject() {
+		if len(body) == 0 || body[0] != '{' {
 			return Unknown{typ, raw}, nil
 		}
-		m, err := message.Decode([]byte(body.Raw))
+		m, err := message.Decode(body)
 		return MessagePayload{m}, err
 	case TypeModelChange:
 		return lenient[ModelChange](raw), nil
@@ -164,6 +164,20 @@ func decode(raw []byte) (Payload, error) {
 	default:
 		return Unknown{typ, raw}, nil
 	}
+}
+
+// typeAndMessage reads the two fields that most entries are decoded by, in one pass;
+// of keys that repeat the last counts. Both alias the object.
+func typeAndMessage(object []byte) (typ string, body []byte) {
+	structure.Each(object, func(key string, v []byte) {
+		switch key {
+		case "type":
+			typ = structure.Text(v)
+		case "message":
+			body = v
+		}
+	})
+	return typ, body
 }
 
 // lenient decodes what fits: a field of the wrong type leaves the others.

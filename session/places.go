@@ -1,6 +1,9 @@
 package session
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // places finds the place of an entry by its id. It is a table of numbers with open
 // addressing, because it is filled with every entry of a file at each open: a map of
@@ -11,6 +14,19 @@ type places struct {
 	seed  maphash.Seed
 	slots []slot // a power of two of them; at most half are taken
 	n     int
+	lent  bool // others read the slots: they are copied before they change
+}
+
+// shared is the same table for another reader; whoever changes it first copies it.
+func (p *places) shared() places {
+	p.lent = true
+	return *p
+}
+
+func (p *places) own() {
+	if p.lent {
+		p.slots, p.lent = slices.Clone(p.slots), false
+	}
 }
 
 // slot is free where place is 0.
@@ -48,6 +64,7 @@ func (p *places) put(entries []Entry, id ID, place int) (before int) {
 	if 2*p.n >= len(p.slots) {
 		p.grow(max(fewestSlots, 2*len(p.slots)))
 	}
+	p.own()
 	hash := p.hash(id)
 	at, taken := p.find(entries, id, hash)
 	before = int(p.slots[at].place) - 1
@@ -74,7 +91,7 @@ func (p *places) grow(size int) {
 		p.seed = maphash.MakeSeed()
 	}
 	old := p.slots
-	p.slots = make([]slot, size)
+	p.slots, p.lent = make([]slot, size), false
 	for _, s := range old {
 		if s.place == 0 {
 			continue
@@ -96,6 +113,7 @@ func (p *places) remove(entries []Entry, id ID) {
 	if !ok {
 		return
 	}
+	p.own()
 	p.n--
 	mask := len(p.slots) - 1
 	for next := (at + 1) & mask; p.slots[next].place != 0; next = (next + 1) & mask {

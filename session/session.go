@@ -31,6 +31,9 @@ type Options struct {
 	// IndexDir holds the offset indexes of large files; "" for none. It may be
 	// deleted at any time.
 	IndexDir string
+	// Recent remembers what opening a file found, for the next who opens it in this
+	// process; nil remembers nothing.
+	Recent *Recent
 	// Lease tells other processes who holds a session for writing.
 	Lease Lease
 	// Progress is told how far the work on a large file has come: opening it without
@@ -103,11 +106,16 @@ type Session struct {
 	openTail  bool         // the last byte is not a line feed
 	tailStart int64        // where the last line begins
 	tailRead  bool         // the last line gave all that it holds
+	dropped   bool         // a last record was not taken for an entry: no memory of this scan holds
 	known     []byte       // the last bytes before end, to notice a rewrite in place
 	scratch   []byte       // to compare with known
 	buffer    []byte       // what an append writes
 	indexed   int          // the first entries, that came from an index
 	indexEnd  int64        // what the index on disk covers
+	gists     []gist       // of the messages that an outline read, by their places
+	gistsLent bool         // others read them, too: they are copied before they change
+	gistsNew  bool         // there are some that Recent does not have
+	author    *gistAuthor  // of the answer whose gist was made last
 	adopted   int          // entries that other programs appended since the open
 	foreign   []span       // which ones they are
 	writable  bool         // file is open for appending

@@ -38,7 +38,7 @@ func (s *Session) Branch(leaf ID) (Branch, error) {
 }
 
 func (s *Session) walk(leaf int) Branch {
-	var b Branch
+	b := Branch{Entries: make([]Entry, 0, leaf+1)}
 	visited := make([]bool, len(s.entries))
 	cursor := map[ID]int{} // how many twins of an id are left to try
 	for i := leaf; ; {

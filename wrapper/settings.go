@@ -96,7 +96,7 @@ func (s *Session) choose(ctx context.Context, what, ref, thinking string) (Chose
 	if err := s.log.Refresh(); err != nil {
 		return Chosen{}, s.note(err)
 	}
-	c, err := s.log.Context()
+	c, err := s.log.Outline()
 	if err != nil {
 		return Chosen{}, err
 	}
