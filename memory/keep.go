@@ -222,6 +222,7 @@ func (s *Service) forgetHere(ctx context.Context, user, id string) error {
 	}
 	scope := Scope{user, m.App, m.Project}
 	last := false
+	defer s.settle(ctx)
 	err = s.db.Write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND user_id = ?`, id, user); err != nil {
 			return err
@@ -245,6 +246,7 @@ func (s *Service) PurgeSession(ctx context.Context, scope Scope, session string)
 	if err != nil {
 		return err
 	}
+	defer s.settle(ctx)
 	return s.purge(ctx, func(tx *sql.Tx) error {
 		if err := dropSession(ctx, tx, scope, session); err != nil {
 			return err
@@ -256,26 +258,6 @@ func (s *Service) PurgeSession(ctx context.Context, scope Scope, session string)
 		}
 		return nil
 	}, `user_id = ? AND app_id = ? AND project_id = ? AND session_id = ?`, scope.User, scope.App, scope.Project, session)
-}
-
-// PurgeUser takes all that a user has away for good.
-func (s *Service) PurgeUser(ctx context.Context, user string) error {
-	scope, err := Scope{User: user}.check()
-	if err != nil {
-		return err
-	}
-	err = s.purge(ctx, func(tx *sql.Tx) error {
-		for _, table := range []string{"messages", "memories", "memory_sessions", "memory_waiting", "user_resources"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE user_id = ?`, user); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, `user_id = ?`, scope.User)
-	if err == nil {
-		s.discard(s.folder(user, resourcesDir, ""))
-	}
-	return err
 }
 
 // expire takes away what was deleted longer ago than Options.Keep.
@@ -326,6 +308,14 @@ func (s *Service) purge(ctx context.Context, more func(*sql.Tx) error, where str
 		}
 	}
 	return nil
+}
+
+// settle lets what was deleted leave the file's log as well. That somebody reads there
+// is no error: it goes with the next time.
+func (s *Service) settle(ctx context.Context) {
+	if err := s.db.Settle(context.WithoutCancel(ctx)); err != nil {
+		s.o.Log.Debug("the log of the memories' database is not empty", "error", err.Error())
+	}
 }
 
 // Named are the addresses of a scheme, such as "attachment://", that mappings have,

@@ -55,7 +55,7 @@ func TestLocked(t *testing.T) {
 		},
 		"delete": func() error { return s.DeleteResource(ctx, "local", r.ID) },
 		"forget": func() error { _, err := s.Forget(ctx, Scope{User: "local"}, list[0].ID); return err },
-		"purge":  func() error { return s.PurgeUser(ctx, "local") },
+		"purge":  func() error { _, err := s.PurgeUser(ctx, "local"); return err },
 		"open":   func() error { _, err := Open(ctx, Options{Dir: s.o.Dir, patience: 20 * time.Millisecond}); return err },
 	} {
 		if err := do(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "another program keeps the database locked") {

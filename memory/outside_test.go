@@ -334,3 +334,42 @@ func TestOutsideCopy(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
+
+// TestOutsidePurge: a user's memories go at the service as well, and nobody else's; where
+// it offers no such thing they are hidden, and it is said. What is kept here goes while the
+// service is away, too, and asked again the rest goes.
+func TestOutsidePurge(t *testing.T) {
+	for _, k := range shelves {
+		t.Run(k.name, func(t *testing.T) {
+			b := startBooks(t, k.kind, map[string][]string{"ann": ids("ann", 120), "bob": ids("bob", 3)})
+			b.later = k.later
+			s := b.open(t)
+			add(t, s, "ann", message("ann", "s1", text("the plan"), image("plan.png", "", b64("P"))))
+			add(t, s, "bob", message("bob", "s2", text("the plan"), image("plan.png", "", b64("P"))))
+			b.gone.Store(true)
+			if _, err := s.PurgeUser(ctx, "ann"); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("%v", err)
+			}
+			if h, err := s.Held(ctx, "ann"); err != nil || h != (Held{Outside: true}) {
+				t.Errorf("%+v, %v", h, err)
+			}
+			b.gone.Store(false)
+			done, err := s.PurgeUser(ctx, "ann")
+			if err != nil || done.Kept != k.keeps {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			if h, err := s.Held(ctx, "ann"); err != nil || h != (Held{Outside: true}) {
+				t.Errorf("%+v, %v", h, err)
+			}
+			if list, total, err := listed(s, Scope{User: "ann"}, 10, 0); err != nil || total != 0 || len(list) != 0 {
+				t.Errorf("%d of %d, %v", len(list), total, err)
+			}
+			if list, _, err := listed(s, Scope{User: "bob"}, 10, 0); err != nil || len(list) != 3 || len(list[0].Attachments) != 0 && list[0].SessionID != "s1" {
+				t.Errorf("bob: %+v, %v", list, err)
+			}
+			if got := stored(t, s); slices.ContainsFunc(got, func(p string) bool { return strings.HasPrefix(p, "ann/") && !strings.HasSuffix(p, "/") }) || !slices.ContainsFunc(got, func(p string) bool { return strings.HasPrefix(p, "bob/") && strings.HasSuffix(p, "plan.png") }) {
+				t.Errorf("stored: %v", got)
+			}
+		})
+	}
+}

@@ -104,4 +104,9 @@ CREATE TABLE memory_hidden (
 	PRIMARY KEY (user_id, app_id, project_id, id)
 ) WITHOUT ROWID;
 `),
+	// What is forgotten leaves the index at once, and not with its next tidying up.
+	sqlite.Script(`
+INSERT INTO memory_words (memory_words, rank) VALUES ('secure-delete', 1);
+INSERT INTO memory_inside (memory_inside, rank) VALUES ('secure-delete', 1);
+`),
 }

@@ -485,7 +485,7 @@ func TestIsolation(t *testing.T) {
 			}
 		}
 	}
-	if err := s.PurgeUser(ctx, "ann"); err != nil {
+	if _, err := s.PurgeUser(ctx, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range stored(t, s) {

@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, "memory.db"), migrations, sqlite.Patience(o.patience)); err != nil {
+	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, "memory.db"), migrations, sqlite.Patience(o.patience), sqlite.Scrub()); err != nil {
 		return nil, err
 	}
 	local.db = s.db

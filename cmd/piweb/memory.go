@@ -28,7 +28,7 @@ const maxImport = 4 << 20
 func (a *app) memoryCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "memory", Short: "Keep what was said beyond sessions, and find it again", Long: helpMemory, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.memoryAdd(), a.memorySearch(), a.memoryList(), a.memoryForget(), a.memoryExport(), a.memoryImport(), a.memoryCheck())
+	cmd.AddCommand(a.memoryAdd(), a.memorySearch(), a.memoryList(), a.memoryForget(), a.memoryExport(), a.memoryImport(), a.memoryCheck(), a.memoryPurge())
 	return cmd
 }
 

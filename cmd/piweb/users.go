@@ -47,6 +47,7 @@ func (a *app) usersCommand() *cobra.Command {
 				a.printf("%s is no user any more. The sessions stay; `piweb users give` hands them to others.\n", args[0])
 				return nil
 			})},
+		a.usersPurge(),
 		&cobra.Command{Use: "give SESSION [NAME]", Short: "Say whose a session is; without a name it is nobody's", Args: cobra.RangeArgs(1, 2),
 			RunE: a.withRuntime(func(_ *cobra.Command, rt *piweb.Runtime, args []string) error { return a.give(rt, args) })})
 	return cmd

@@ -67,6 +67,19 @@ type DB struct {
 	read, write *sql.DB
 	path        string
 	patience    time.Duration
+	scrub       bool
+}
+
+// Scrub overwrites what is deleted, so that its words are not left in the file. It
+// costs a write of every page that something is deleted from. FTS5 tables have a switch
+// of their own for their index: 'secure-delete'.
+func Scrub() Option { return func(db *DB) { db.scrub = true } }
+
+// Settle writes all that was done into the file itself, and empties the log beside it,
+// as far as nobody reads there now.
+func (db *DB) Settle(ctx context.Context) error {
+	var busy, log, done int
+	return db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done)
 }
 
 // Open opens the database at path, makes it where there is none (readable by its
@@ -118,6 +131,9 @@ func (db *DB) source(write bool) string {
 	}}
 	if write {
 		q.Set("_txlock", "immediate")
+		if db.scrub {
+			q.Add("_pragma", "secure_delete(1)")
+		}
 	} else {
 		q.Add("_pragma", "query_only(1)")
 	}
