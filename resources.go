@@ -167,13 +167,7 @@ func (r *Runtime) lookAt(ctx context.Context, p policy.Policy, s ReadStep, abs s
 	out := r.describe(l, abs)
 	if p.Loads.MCP && r.host.servers != nil {
 		servers, _ := mcp.Servers(r.host.mcpPlace(abs))
-		for _, cfg := range servers {
-			st := mcp.Status{Server: cfg, State: "not started"}
-			if !cfg.Enabled {
-				st.State = mcp.Disabled
-			}
-			out.Servers = append(out.Servers, loadedServer(st))
-		}
+		out.Servers = notStarted(servers)
 	}
 	return out, nil
 }
@@ -238,6 +232,36 @@ func (r *Runtime) SetTrust(cwd string, decision *bool) (Trust, error) {
 
 // ErrNoServer says that there is no MCP server of a name.
 var ErrNoServer = errors.New("there is no such MCP server")
+
+// Servers lists the MCP servers of a folder without starting them. left is what the
+// files name and cannot be used.
+func (r *Runtime) Servers(cwd string) (servers []LoadedServer, left []Left, err error) {
+	abs, err := filepath.Abs(cwd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.host.servers == nil {
+		return nil, nil, fmt.Errorf("%w: MCP is switched off", ErrNoServer)
+	}
+	configured, out := mcp.Servers(r.host.mcpPlace(abs))
+	for _, o := range out {
+		left = append(left, Left{o.What, o.Why})
+	}
+	return notStarted(configured), left, nil
+}
+
+// notStarted describes servers by their configuration alone.
+func notStarted(configured []mcp.Server) []LoadedServer {
+	out := []LoadedServer{}
+	for _, cfg := range configured {
+		st := mcp.Status{Server: cfg, State: "not started"}
+		if !cfg.Enabled {
+			st.State = mcp.Disabled
+		}
+		out = append(out, loadedServer(st))
+	}
+	return out
+}
 
 // CheckServers starts the MCP servers of a folder, waits for their answers, and
 // ends them. names picks some. left is what the files name and cannot be used.

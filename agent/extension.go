@@ -64,7 +64,12 @@ type Extension struct {
 }
 
 // LeftOut is something that was not loaded, and why.
-type LeftOut struct{ What, Why string }
+type LeftOut struct {
+	What, Why string
+	// Wrong says that somebody meant it to be there and has to mend something: it is
+	// told, and not only listed.
+	Wrong bool
+}
 
 // Hooks see messages and calls, never the head or the declarations of tools. A
 // nil hook is not asked.

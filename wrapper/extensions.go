@@ -34,7 +34,7 @@ type loaded struct {
 }
 
 // construct asks the factories, in order. One that fails is left out; failed says
-// so, left is what the others left out themselves.
+// so, and what somebody has to mend; left is what the others left out themselves.
 func construct(ctx context.Context, factories []agent.Factory, env agent.Env) (x *extensions, failed, left []resource.Omission) {
 	x = &extensions{}
 	for _, f := range factories {
@@ -60,7 +60,12 @@ func construct(ctx context.Context, factories []agent.Factory, env agent.Env) (x
 		}
 		x.mu.Unlock()
 		for _, o := range l.Left {
-			left = append(left, resource.Omission{Path: o.What, Reason: o.Why})
+			out := resource.Omission{Path: o.What, Reason: o.Why}
+			if o.Wrong {
+				failed = append(failed, out)
+			} else {
+				left = append(left, out)
+			}
 		}
 		x.list = append(x.list, l)
 	}

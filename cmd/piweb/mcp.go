@@ -22,22 +22,25 @@ func (a *app) mcpCommand() *cobra.Command {
 	var dir string
 	list := &cobra.Command{
 		Use: "list", Short: "List the MCP servers of a folder, without starting them", Args: cobra.NoArgs,
-		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, _ []string) error {
+		RunE: a.withRuntime(func(_ *cobra.Command, rt *piweb.Runtime, _ []string) error {
 			at, err := folderArg(given(dir))
 			if err != nil {
 				return err
 			}
-			l, err := rt.LookAt(cmd.Context(), at)
+			servers, left, err := rt.Servers(at)
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(l.Servers)
+			for _, o := range left { // not an error: the others are listed
+				a.notef("%s: %s\n", oneLine(o.Path), oneLine(o.Reason))
 			}
-			if len(l.Servers) == 0 {
+			if a.json {
+				return a.printJSON(servers)
+			}
+			if len(servers) == 0 {
 				a.printf("No MCP server is configured for %s.\n", oneLine(at))
 			}
-			for _, s := range l.Servers {
+			for _, s := range servers {
 				a.printServer(s)
 			}
 			return nil

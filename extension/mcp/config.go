@@ -154,7 +154,7 @@ type reader struct {
 }
 
 func (r *reader) omit(what, format string, args ...any) {
-	r.left = append(r.left, agent.LeftOut{What: what, Why: fmt.Sprintf(format, args...)})
+	r.left = append(r.left, agent.LeftOut{What: what, Why: fmt.Sprintf(format, args...), Wrong: true})
 }
 
 func (r *reader) file(path string, project bool) {
