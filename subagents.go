@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -54,9 +55,6 @@ func (n *nursery) Parent(ctx context.Context, path string) (subagent.Parent, err
 	if err != nil {
 		return subagent.Parent{}, err
 	}
-	if err := s.Persist(); err != nil {
-		return subagent.Parent{}, err
-	}
 	e, err := s.Equipment(ctx)
 	if err != nil {
 		return subagent.Parent{}, err
@@ -89,7 +87,16 @@ func (n *nursery) PickModel(ctx context.Context, cwd, name string) (string, erro
 	return c.Model.Info().String(), nil
 }
 
+// Dispatch gives a parent that was never prompted its file first (RULINGS 24), and not
+// before: a start that is refused leaves nothing behind.
 func (n *nursery) Dispatch(ctx context.Context, d subagent.Dispatch) (subagent.Child, error) {
+	parent, err := n.open(ctx, d.Parent.Path)
+	if err == nil {
+		err = parent.Persist()
+	}
+	if err != nil {
+		return nil, err
+	}
 	root := n.rt.SessionRoot(d.CWD)
 	dir := root.Dir
 	if !root.Custom {
@@ -101,7 +108,7 @@ func (n *nursery) Dispatch(ctx context.Context, d subagent.Dispatch) (subagent.C
 		return nil, err
 	}
 	if err := n.rt.inherit(d.Parent.Path, s.Log().Path()); err != nil {
-		return nil, errors.Join(err, n.rt.registry.Release(s))
+		return nil, errors.Join(err, n.rt.registry.Release(s), os.Remove(s.Log().Path()))
 	}
 	n.born(d.Parent.Path, s.Log().Path())
 	return &child{s, n.rt.attachments}, nil

@@ -345,6 +345,20 @@ func TestDelegateBeforeTheFirstPrompt(t *testing.T) {
 	}
 }
 
+// TestRefusedStartLeavesNoParent: a start that is refused gives a parent that was
+// never prompted no file.
+func TestRefusedStartLeavesNoParent(t *testing.T) {
+	w, s := delegating(t, `{"steps":[{"text":"ok","repeat":true}]}`)
+	for _, spec := range []piweb.SubagentSpec{{Task: "go", Profile: "nobody"}, {Task: "go", InputFiles: []string{"../outside"}}} {
+		if _, err := w.rt.Subagents().Start(t.Context(), s.Log().Path(), spec); err == nil {
+			t.Error("a start that must be refused")
+		}
+		if _, err := os.Lstat(s.Log().Path()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the parent's file: %v", err)
+		}
+	}
+}
+
 // TestTaskIsVerbatim: what looks like a mention or a command in a child's task is
 // text, because no person typed it.
 func TestTaskIsVerbatim(t *testing.T) {

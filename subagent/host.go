@@ -15,14 +15,14 @@ import (
 // concurrent use.
 type Host interface {
 	// Parent looks at the session that delegates, which is opened if it is not
-	// live. A session without a file gets one.
+	// live.
 	Parent(ctx context.Context, path string) (Parent, error)
 	// Place is where profiles and trust are looked up for a working folder.
 	Place(cwd string) resource.Place
 	// PickModel resolves "provider/id" or a bare id to one that can be used.
 	PickModel(ctx context.Context, cwd, name string) (string, error)
 	// Dispatch makes a child: its file holds the first entries, durable, when it
-	// returns, and nothing runs.
+	// returns, and nothing runs. A parent without a file gets one.
 	Dispatch(ctx context.Context, d Dispatch) (Child, error)
 	// Reopen opens a child again.
 	Reopen(ctx context.Context, path string) (Child, error)
