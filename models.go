@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/piweb-go/piweb/agent"
@@ -300,7 +301,7 @@ func CheckThinking(level string) error {
 	if level == "" || config.ThinkingLevel(level).Valid() {
 		return nil
 	}
-	return fmt.Errorf("unknown thinking level %q; there are %v", level, config.ThinkingLevels())
+	return fmt.Errorf("unknown thinking level %q; there are %s", level, strings.Trim(fmt.Sprint(config.ThinkingLevels()), "[]"))
 }
 
 var _ wrapper.Host = (*host)(nil)

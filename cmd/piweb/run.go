@@ -50,7 +50,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.StringVar(&f.cwd, "cwd", "", "working folder of a new session, or of one whose own is gone (default: here)")
 	fl.StringVar(&f.model, "model", "", "the model, as PROVIDER/ID or ID; "+piweb.OfflineModel+" needs nothing")
 	fl.StringVar(&f.thinking, "thinking", "", "the thinking level: off, minimal, low, medium, high, xhigh or max")
-	fl.StringVar(&f.agent, "agent", "", "have a subagent of this profile do it; `piweb agents` lists them")
+	fl.StringVar(&f.agent, "agent", "", "have a subagent of this `PROFILE` do it; \"piweb agents list\" shows them")
 	fl.StringArrayVar(&f.inputFiles, "input-file", nil, "with --agent: give it this text file whole; may be repeated")
 	fl.StringArrayVar(&f.images, "image", nil, "show the model this picture (PNG, JPEG, GIF, WebP) with the prompt; may be repeated")
 	_ = cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "gif", "webp")
