@@ -21,6 +21,7 @@ import (
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/session/catalog"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/wrapper"
 )
 
@@ -275,7 +276,10 @@ func (a *attachments) Marker(ctx context.Context, s completion.Scope, name strin
 }
 
 // handOver grants a subagent the attachments that its task names, as far as its
-// parent may use them itself. Others stay what they are: text.
+// parent may use them itself. Others stay what they are: text. The parent is the
+// session that both the header and the record of the child name: it is found among
+// its parent's subagents by the record, so a header that names another session is
+// forged.
 func (a *attachments) handOver(ctx context.Context, child *Session, task string) error {
 	ids := attachment.IDsIn(task)
 	parent := child.Log().Header().ParentSession
@@ -289,6 +293,10 @@ func (a *attachments) handOver(ctx context.Context, child *Session, task string)
 	h, err := session.ReadHeader(parent)
 	if err != nil {
 		return nil // a parent that is gone hands nothing over
+	}
+	record, ok, err := subagent.ReadRun(child.Log())
+	if err != nil || !ok || record.ParentID != h.ID {
+		return err
 	}
 	for _, id := range ids {
 		err := store.Grant(ctx, h.ID, child.ID(), id)

@@ -1,6 +1,7 @@
 package piweb_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
+	"github.com/piweb-go/piweb/attachment"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
@@ -356,6 +358,60 @@ func TestRefusedStartLeavesNoParent(t *testing.T) {
 		if _, err := os.Lstat(s.Log().Path()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the parent's file: %v", err)
 		}
+	}
+}
+
+// TestCraftedHeaderHandsNothingOver: a subagent's file that names somebody else's
+// session in its header gets nothing of that session's attachments from whoever
+// resumes it.
+func TestCraftedHeaderHandsNothingOver(t *testing.T) {
+	w, s := delegating(t, `{"steps":[{"text":"ok","repeat":true}]}`)
+	other := w.create("read")
+	w.say(other, "mine")
+	store, err := w.rt.Attachments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := store.Put(t.Context(), attachment.New{SessionID: other.ID(), Name: "secret", MimeType: "text/plain"}, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := w.rt.Subagents()
+	path := s.Log().Path()
+	r, err := m.Start(t.Context(), path, piweb.SubagentSpec{Task: "go"})
+	if err == nil {
+		r, err = m.Wait(t.Context(), path, r.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	otherPath := other.Log().Path()
+	if err := w.rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(r.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := bytes.Cut(data, []byte("\n"))
+	forged := bytes.Replace(head, []byte(path), []byte(otherPath), 1)
+	if bytes.Equal(forged, head) {
+		t.Fatalf("the header does not name the parent: %s", head)
+	}
+	if err := os.WriteFile(r.Path, append(append(forged, '\n'), rest...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rt := w.runtime()
+	if _, err := rt.Subagents().Resume(t.Context(), path, r.ID, "look at "+secret.ID.String(), nil); err == nil {
+		if _, err := rt.Subagents().Wait(t.Context(), path, r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if store, err = rt.Attachments(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Check(t.Context(), r.ID, secret.ID); !errors.Is(err, attachment.ErrForeign) {
+		t.Errorf("the subagent may use it: %v", err)
 	}
 }
 
