@@ -210,7 +210,7 @@ func (s *Session) openForWriting() error {
 			return err
 		}
 		if err != nil {
-			return fmt.Errorf("%s: append: %w", s.path, err)
+			return s.cannotWrite("append", err)
 		}
 		s.lock = lock
 		s.opts.Lease.claim(s.path, s.opts.now())
@@ -227,9 +227,17 @@ func (s *Session) openForWriting() error {
 	}
 	f, err := fs.OpenFile(s.path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
-		return fmt.Errorf("%s: open session for appending: %w", s.path, err)
+		return s.cannotWrite("open session for appending", err)
 	}
 	return s.useFile(f)
+}
+
+// cannotWrite says what to do about a file that this user may read and not write.
+func (s *Session) cannotWrite(what string, err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("%s: %s: the session file cannot be written, so it can only be read; check its owner and mode, and those of its folder: %w", s.path, what, os.ErrPermission)
+	}
+	return fmt.Errorf("%s: %s: %w", s.path, what, err)
 }
 
 // useFile makes f, which is open for appending, the session's file. It must be

@@ -98,6 +98,9 @@ func (s *Session) createFile(entries []Entry) error {
 		data = append(append(data, e.mem...), '\n')
 	}
 	f, err := s.appear(data)
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("%s: create session: its folder cannot be written; check the folder's owner and mode, or name another with --session-dir: %w", s.path, os.ErrPermission)
+	}
 	if err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
