@@ -337,15 +337,24 @@ func (s *Server) setBudget(w http.ResponseWriter, r *http.Request, args map[stri
 	if err != nil {
 		return err
 	}
+	// The limits stand in the body, or in "limits" as the answer has them: taken for
+	// nothing, they would all go back to the defaults.
+	fields, in := f.fields, ""
+	if raw, ok := f.fields["limits"]; ok {
+		fields, in = nil, "limits."
+		if json.Unmarshal(raw, &fields) != nil || fields == nil {
+			f.bad("limits")
+		}
+	}
 	var l subagent.Limits
 	for name, into := range map[string]any{"depth": &l.Depth, "concurrent": &l.Concurrent, "total": &l.Total, "turns": &l.Turns, "tokens": &l.Tokens,
 		"dollars": &l.Dollars, "seconds": &l.Seconds} {
-		raw, ok := f.fields[name]
+		raw, ok := fields[name]
 		if !ok {
 			continue
 		}
 		if string(raw) == "null" || json.Unmarshal(raw, into) != nil {
-			f.bad(name)
+			f.bad(in + name)
 		}
 	}
 	slices.Sort(f.wrong)

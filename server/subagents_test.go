@@ -246,6 +246,15 @@ func TestBudgetByHTTP(t *testing.T) {
 	if entries != 2 {
 		t.Errorf("%d entries of a budget", entries)
 	}
+	// As an answer has them.
+	for body, field := range map[string]string{`{"limits":{"total":-1}}`: "total", `{"limits":{"tokens":"x"}}`: "limits.tokens", `{"limits":3}`: "limits", `{"limits":null}`: "limits"} {
+		if a := w.do(400, "PUT", at, body); !strings.Contains(string(a.body), `"`+field+`"`) {
+			t.Errorf("%s: %s", body, a.body)
+		}
+	}
+	if l := w.do(200, "PUT", at, `{"limits":{"total":3,"dollars":2.5}}`).json["limits"].(map[string]any); l["total"] != 3.0 || l["dollars"] != 2.5 {
+		t.Errorf("limits as they were answered became %v", l)
+	}
 }
 
 func (w *world) pathOf(id string) string {
