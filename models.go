@@ -301,7 +301,7 @@ func CheckThinking(level string) error {
 	if level == "" || config.ThinkingLevel(level).Valid() {
 		return nil
 	}
-	return fmt.Errorf("unknown thinking level %q; there are %s", level, strings.Trim(fmt.Sprint(config.ThinkingLevels()), "[]"))
+	return fmt.Errorf("unknown thinking level %q; there are %s", level, strings.ReplaceAll(strings.Trim(fmt.Sprint(config.ThinkingLevels()), "[]"), " ", ", "))
 }
 
 var _ wrapper.Host = (*host)(nil)
