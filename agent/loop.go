@@ -243,7 +243,7 @@ func (l *Loop) recordReceipt(req Request) error {
 // failure is why it is no whole answer.
 func (l *Loop) ask(ctx context.Context, req Request, start time.Time) (answer *message.Assistant, failure error) {
 	info := l.cfg.Model.Info()
-	a := newAssembler(info, l.cfg.Thinking, start, l.cfg.Emit)
+	a := newAssembler(info, l.cfg.Thinking, takenIDs(req.Messages), start, l.cfg.Emit)
 	began := false
 	begin := func() {
 		if !began {

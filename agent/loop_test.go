@@ -558,6 +558,10 @@ func TestHistoryIsRepairedForTheRequest(t *testing.T) {
 		{"empty answer", []message.Message{user("q"), &message.Assistant{StopReason: message.StopEnd}, user("n")}, "user q|user n"},
 		{"foreign thinking and blocks", []message.Message{user("q"), other}, "user q|text a"},
 		{"system and unknown", []message.Message{&message.System{Content: "s"}, &message.Unknown{Kind: "x"}, user("q")}, "user q"},
+		{"one id again and again", []message.Message{ask("1"), result("1"), ask("1"), user("n"), ask("1", "1"), result("1"), result("1")}, "call 1|result 1|call 1_2|made 1_2|user n|call 1_3 1_4|result 1_3|result 1_4"},
+		{"an id that looks like a new one", []message.Message{ask("1_2", "1"), result("1"), result("1_2"), ask("1"), result("1")}, "call 1_2 1|result 1|result 1_2|call 1_3|result 1_3"},
+		{"ids of Responses", []message.Message{ask("1|fc_a"), result("1|fc_a"), ask("1|fc_b"), result("1|fc_b")}, "call 1|fc_a|result 1|fc_a|call 1_2|fc_b|result 1_2|fc_b"},
+		{"no id", []message.Message{ask(""), result(""), ask(""), result("")}, "call call|result call|call call_2|result call_2"},
 		{"excluded command", []message.Message{&message.BashExecution{Command: "x", ExcludeFromContext: true}, user("q")}, "user q"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,9 +111,9 @@ func sendableAnswer(m *message.Assistant, info ModelInfo) *message.Assistant {
 // pair makes a history that every provider takes: answers that failed or were
 // aborted are left out with their results, a call without result gets one that
 // says so, a result without call is left out, and what stands between a call and
-// its results is moved behind them.
+// its results is moved behind them, and calls under one id get ids of their own.
 func pair(msgs []message.Message) []message.Message {
-	p := pairer{}
+	p := pairer{ids: callIDs{}}
 	for _, m := range msgs {
 		p.add(m)
 	}
@@ -122,11 +123,19 @@ func pair(msgs []message.Message) []message.Message {
 
 type pairer struct {
 	out  []message.Message
-	open []message.Block   // calls of the last answer without a result yet
+	ids  callIDs
+	open []openCall        // of the last answer, without a result yet
 	held []message.Message // what came between calls and results
 	at   int64             // time of the last answer
 }
 
+// openCall is a call that waits for its result.
+type openCall struct {
+	recorded     string // its id in the file
+	id, toolName string
+}
+
+// add takes the next message, which is the pairer's to change.
 func (p *pairer) add(m message.Message) {
 	switch m := m.(type) {
 	case *message.Assistant:
@@ -135,11 +144,19 @@ func (p *pairer) add(m message.Message) {
 			return
 		}
 		p.out = append(p.out, m)
-		p.open, p.at = m.Content.ToolCalls(), m.Timestamp
+		p.at = m.Timestamp
+		for i := range m.Content {
+			if b := &m.Content[i]; b.Type == message.TypeToolCall {
+				c := openCall{recorded: b.ID, id: p.ids.take(b.ID), toolName: b.Name}
+				b.ID = c.id
+				p.open = append(p.open, c)
+			}
+		}
 	case *message.ToolResult:
 		for i, c := range p.open {
-			if c.ID == m.ToolCallID {
-				p.open = append(p.open[:i:i], p.open[i+1:]...)
+			if c.recorded == m.ToolCallID {
+				m.ToolCallID = c.id
+				p.open = slices.Delete(p.open, i, i+1)
 				p.out = append(p.out, m)
 				break
 			}
@@ -162,7 +179,7 @@ func (p *pairer) add(m message.Message) {
 func (p *pairer) close() {
 	for _, c := range p.open {
 		p.out = append(p.out, &message.ToolResult{
-			ToolCallID: c.ID, ToolName: c.Name, IsError: true, Timestamp: p.at,
+			ToolCallID: c.id, ToolName: c.toolName, IsError: true, Timestamp: p.at,
 			Content: message.Content{message.Text("There is no result: the call was interrupted before it ended.")},
 		})
 	}

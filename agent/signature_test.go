@@ -11,7 +11,7 @@ import (
 
 // TestSignaturesAreKept: what a provider signs stands in the file as pi spells it.
 func TestSignaturesAreKept(t *testing.T) {
-	a := newAssembler(ModelInfo{}, "high", time.UnixMilli(1), func(Event) {})
+	a := newAssembler(ModelInfo{}, "high", callIDs{}, time.UnixMilli(1), func(Event) {})
 	for _, d := range []Delta{
 		ThinkingDelta{Index: 0, Text: "hidden", Signature: "r/+==", Redacted: true},
 		ThinkingDelta{Index: 1, Text: "Hm."}, ThinkingDelta{Index: 1, Signature: "a"}, ThinkingDelta{Index: 1, Signature: "ab"},

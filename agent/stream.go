@@ -19,14 +19,15 @@ type assembler struct {
 	blocks map[int]int // a delta's index → place in msg.Content
 	args   map[int]*bytes.Buffer
 	texts  map[int]*strings.Builder // of text and thinking, by place: an answer comes in many pieces
+	ids    callIDs                  // of the conversation
 	open   int                      // place of the text or thinking block that grows, -1 for none
 	stop   *Stop
 	emit   func(Event)
 }
 
-func newAssembler(info ModelInfo, thinking string, start time.Time, emit func(Event)) *assembler {
+func newAssembler(info ModelInfo, thinking string, ids callIDs, start time.Time, emit func(Event)) *assembler {
 	return &assembler{
-		info: info, blocks: map[int]int{}, args: map[int]*bytes.Buffer{}, texts: map[int]*strings.Builder{}, open: -1, emit: emit,
+		info: info, ids: ids, blocks: map[int]int{}, args: map[int]*bytes.Buffer{}, texts: map[int]*strings.Builder{}, open: -1, emit: emit,
 		msg: &message.Assistant{API: info.API, Provider: info.Provider, Model: info.ID, ThinkingLevel: thinking,
 			StopReason: message.StopPending, Timestamp: start.UnixMilli(), Content: message.Content{}},
 	}
@@ -157,15 +158,10 @@ func (a *assembler) growCall(d ToolCallDelta) {
 	b := &a.msg.Content[place]
 	if begins {
 		a.args[place] = &bytes.Buffer{}
-		b.ID, b.Name = d.ID, d.Name
-		a.update(Update{Type: "toolcall_start", ContentIndex: place, ID: d.ID, ToolName: d.Name})
-	} else {
-		if b.ID == "" {
-			b.ID = d.ID
-		}
-		if b.Name == "" {
-			b.Name = d.Name
-		}
+		b.ID, b.Name = a.ids.take(d.ID), d.Name
+		a.update(Update{Type: "toolcall_start", ContentIndex: place, ID: b.ID, ToolName: d.Name})
+	} else if b.Name == "" {
+		b.Name = d.Name
 	}
 	if d.Arguments != "" {
 		a.args[place].WriteString(d.Arguments)
