@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
 	"github.com/piweb-go/piweb/message"
 )
@@ -94,19 +95,31 @@ func TestSessionsGoOnAfterBadAnswers(t *testing.T) {
 // stopAt says something and stops the run when so much of the answer is there.
 func (w *world) stopAt(s *piweb.Session, text, answer string) {
 	w.t.Helper()
+	got := ""
+	w.stopWhen(s, text, func(u agent.Update) bool {
+		if u.Type == "text_delta" {
+			got += u.Delta
+		}
+		return got == answer
+	})
+}
+
+// stopWhen says something and stops the run at a step of the answer.
+func (w *world) stopWhen(s *piweb.Session, text string, reached func(agent.Update) bool) {
+	w.t.Helper()
 	sub := s.Subscribe(0)
 	defer sub.Close()
 	turn, err := s.Prompt(w.t.Context(), piweb.Input{Text: text})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for got := ""; got != answer; {
+	for {
 		e, err := sub.Next(w.t.Context())
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if e.Update != nil && e.Update.Type == "text_delta" {
-			got += e.Update.Delta
+		if e.Update != nil && reached(*e.Update) {
+			break
 		}
 	}
 	s.Abort()

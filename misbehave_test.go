@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/model"
 	"github.com/piweb-go/piweb/agent/model/anthropic"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
@@ -20,38 +21,21 @@ import (
 	"github.com/piweb-go/piweb/session"
 )
 
-// chunked is an answer in the wire of chat completions.
-func chunked(deltas ...string) string {
-	var b strings.Builder
-	for _, d := range deltas {
-		b.WriteString("data: " + d + "\n\n")
+// misdeed is what a server does before it answers well.
+type misdeed struct {
+	name     string
+	first    []http.HandlerFunc // one per request; the next is answered from the script
+	requests int                // that the prompt takes, 0 for any number
+	stop     message.StopReason
+	abort    bool // a person stops it, once a call has begun
+}
+
+// misdeeds are those of issue reports about every provider, in the words of a wire.
+func misdeeds(wire modeltest.Wire) []misdeed {
+	say := func(events ...[]string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { modeltest.Stream(w, slices.Concat(events...)...) }
 	}
-	return b.String()
-}
-
-func textChunk(text string) string {
-	data, _ := json.Marshal(text)
-	return `{"choices":[{"index":0,"delta":{"content":` + string(data) + `}}]}`
-}
-
-func callChunk(index int, id, args string) string {
-	data, _ := json.Marshal(args)
-	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":"read","arguments":%s}}]}}]}`, index, id, data)
-}
-
-func endChunk(reason string) string {
-	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
-}
-
-// TestAfterAServerMisbehaved: whatever a server does, the run ends, the file opens
-// without a fault, every call in it has its result, and the next prompt works.
-func TestAfterAServerMisbehaved(t *testing.T) {
-	stream := func(w http.ResponseWriter, body string) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, body)
-		_ = http.NewResponseController(w).Flush()
-	}
-	refuse := func(status int, after string) func(http.ResponseWriter, *http.Request) {
+	refuse := func(status int, after string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			if after != "" {
 				w.Header().Set("Retry-After", after)
@@ -61,105 +45,109 @@ func TestAfterAServerMisbehaved(t *testing.T) {
 			_, _ = io.WriteString(w, `{"error":{"message":"not now"}}`)
 		}
 	}
-	say := func(body string) func(http.ResponseWriter, *http.Request) {
-		return func(w http.ResponseWriter, _ *http.Request) { stream(w, body) }
-	}
+	half := slices.Concat(wire.Text("half"), wire.Call(0, "c1", "read", `{"path":`))
+	call := func(n int, id, path string) []string { return wire.Call(n, id, "read", `{"path":"`+path+`"}`) }
 	const again = 4 // requests of a prompt whose server never answers
-	for _, c := range []struct {
-		name     string
-		first    []func(http.ResponseWriter, *http.Request) // then it answers well
-		requests int
-		stop     message.StopReason
-		abort    bool
-	}{
-		{"stalls in the middle, until it is stopped", []func(http.ResponseWriter, *http.Request){func(w http.ResponseWriter, r *http.Request) {
-			stream(w, chunked(textChunk("half"), callChunk(0, "c1", `{"path":`)))
+	once := func(h http.HandlerFunc) []http.HandlerFunc { return []http.HandlerFunc{h} }
+	always := func(h http.HandlerFunc) []http.HandlerFunc { return slices.Repeat(once(h), again) }
+	return []misdeed{
+		{"stalls in the middle, until it is stopped", once(func(w http.ResponseWriter, r *http.Request) {
+			modeltest.Stream(w, half...)
 			<-r.Context().Done()
-		}}, 1, message.StopAborted, true},
-		{"closes early", slices.Repeat([]func(http.ResponseWriter, *http.Request){say(chunked(textChunk("half")))}, again), again, message.StopError, false},
-		{"closes early, once", []func(http.ResponseWriter, *http.Request){say(chunked(textChunk("half"), callChunk(0, "c1", `{"pa`)))}, 2, message.StopEnd, false},
-		{"bad JSON", slices.Repeat([]func(http.ResponseWriter, *http.Request){say("data: {\"choices\":[{\n\n")}, again), 0, message.StopError, false},
-		{"429 with a hint", []func(http.ResponseWriter, *http.Request){refuse(429, "0")}, 2, message.StopEnd, false},
-		{"429 with a hint that is too long", []func(http.ResponseWriter, *http.Request){refuse(429, "100000")}, 1, message.StopError, false},
-		{"429 without a hint", []func(http.ResponseWriter, *http.Request){refuse(429, "")}, 2, message.StopEnd, false},
-		{"500, then success", []func(http.ResponseWriter, *http.Request){refuse(500, ""), refuse(500, "")}, 3, message.StopEnd, false},
-		{"one huge delta", []func(http.ResponseWriter, *http.Request){say(chunked(textChunk(strings.Repeat("long 漢 ", 1<<18)), endChunk("stop"), "[DONE]"))}, 1, message.StopEnd, false},
-		{"invalid arguments", []func(http.ResponseWriter, *http.Request){say(chunked(callChunk(0, "c1", `{"path": nope`), callChunk(1, "c2", `[1]`), endChunk("tool_calls"), "[DONE]"))}, 2, message.StopEnd, false},
-		{"duplicate call ids", []func(http.ResponseWriter, *http.Request){say(chunked(callChunk(0, "same", `{"path":"go.mod"}`), callChunk(1, "same", `{"path":"AGENTS.md"}`), endChunk("tool_calls"), "[DONE]"))}, 2, message.StopEnd, false},
-		{"missing usage", []func(http.ResponseWriter, *http.Request){say(chunked(textChunk("ok"), endChunk("stop"), "[DONE]"))}, 1, message.StopEnd, false},
-		{"nothing at all", []func(http.ResponseWriter, *http.Request){say(chunked(endChunk("stop"), "[DONE]"))}, 1, message.StopEnd, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			n := 0
-			var sent []map[string]any
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				var m map[string]any
-				_ = json.Unmarshal(body, &m)
-				sent = append(sent, m)
-				n++
-				if n <= len(c.first) {
-					c.first[n-1](w, r)
-					return
-				}
-				stream(w, chunked(textChunk("fine"), endChunk("stop"), "[DONE]"))
-			}))
-			defer server.Close()
-			defer server.CloseClientConnections()
-			w := newWorld(t, modeltest.Text("unused"))
-			w.put(".pi/agent/models.json", fmt.Sprintf(`{"providers":{"rec":{"baseUrl":%q,"api":"openai-completions","apiKey":"k","models":[{"id":"m1"}]}}}`, server.URL))
-			w.put(".pi/agent/settings.json", `{"defaultProvider":"rec","defaultModel":"m1","retry":{"baseDelayMs":1}}`)
-			s, err := w.rt.Create(t.Context(), w.project, piweb.OpenOptions{Tools: &[]string{"read"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			sub := s.Subscribe(0)
-			defer sub.Close()
-			turn, err := s.Prompt(t.Context(), piweb.Input{Text: "go"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for c.abort {
-				e, err := sub.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if e.Update != nil && e.Update.Type == "toolcall_delta" {
-					s.Abort()
-					break
-				}
-			}
-			if err := turn.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if c.requests != 0 && n != c.requests {
-				t.Errorf("%d requests, want %d", n, c.requests)
-			}
-			if got := lastAnswer(t, s.Log()); got.StopReason != c.stop {
-				t.Errorf("the answer ends with %s %q, want %s", got.StopReason, got.ErrorMessage, c.stop)
-			}
-			n = len(c.first)
-			turn, err = s.Prompt(t.Context(), piweb.Input{Text: "and now"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := turn.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			again, err := session.Open(s.Log().Path(), session.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer again.Close()
-			if d := again.Diagnostics(); len(d) > 0 {
-				t.Errorf("the file has faults: %v", d)
-			}
-			if got := lastAnswer(t, again); got.Content.PlainText() != "fine" || got.StopReason != message.StopEnd {
-				t.Errorf("the next answer is %+v", got)
-			}
-			wantPaired(t, sent[len(sent)-1])
-		})
+		}), 1, message.StopAborted, true},
+		{"closes early", always(say(wire.Text("half"))), again, message.StopError, false},
+		{"closes early in a call, once", once(say(half)), 2, message.StopEnd, false},
+		{"breaks the connection, once", once(func(w http.ResponseWriter, _ *http.Request) {
+			modeltest.Stream(w, half...)
+			panic(http.ErrAbortHandler)
+		}), 2, message.StopEnd, false},
+		{"bad JSON", always(say([]string{`{"a":[{`})), 0, message.StopError, false},
+		{"bad JSON in a call", always(say(half, []string{`{"a":[{`})), 0, message.StopError, false},
+		{"429 with a hint", once(refuse(429, "0")), 2, message.StopEnd, false},
+		{"429 with a hint that is too long", once(refuse(429, "100000")), 1, message.StopError, false},
+		{"429 without a hint", once(refuse(429, "")), 2, message.StopEnd, false},
+		{"429 for ever", always(refuse(429, "")), again, message.StopError, false},
+		{"500, then success", []http.HandlerFunc{refuse(500, ""), refuse(500, "")}, 3, message.StopEnd, false},
+		{"one huge delta", once(say(wire.Answer(strings.Repeat("long 漢 ", 1<<18)))), 1, message.StopEnd, false},
+		{"invalid arguments", once(say(wire.Call(0, "c1", "read", `{"path": nope`), wire.Call(1, "c2", "read", `[1]`), wire.End(true))), 2, message.StopEnd, false},
+		{"duplicate call ids", once(say(call(0, "same", "go.mod"), call(1, "same", "AGENTS.md"), wire.End(true))), 2, message.StopEnd, false},
+		{"the id of an earlier call", []http.HandlerFunc{
+			say(call(0, "same", "go.mod"), wire.End(true)), say(call(0, "same", "AGENTS.md"), wire.End(true)),
+		}, 3, message.StopEnd, false},
+		{"missing usage", once(say(wire.Answer("ok"))), 1, message.StopEnd, false},
+		{"nothing at all", once(say(wire.End(false))), 1, message.StopEnd, false},
 	}
+}
+
+// TestAfterAServerMisbehaved: whatever a server does, on any wire, the run ends, the
+// file opens without a fault and the next prompt works, also on another wire. The
+// provider that answers then is as strict as real ones: it refuses a history in
+// which a call has no result of its own.
+func TestAfterAServerMisbehaved(t *testing.T) {
+	wires := modeltest.Wires()
+	for i, wire := range wires {
+		other := wires[(i+1)%len(wires)].API
+		for _, c := range misdeeds(wire) {
+			t.Run(wire.API+"/"+c.name, func(t *testing.T) {
+				w := newWorld(t, modeltest.Parse(t, `{"steps":[{"text":"fine","repeat":true}]}`))
+				requests := 0
+				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					if requests++; requests > len(c.first) {
+						w.provider.ServeHTTP(rw, r)
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body) // before that, a server does not see its client leave
+					c.first[requests-1](rw, r)
+				}))
+				defer server.Close()
+				defer server.CloseClientConnections()
+				w.put(".pi/agent/models.json", fmt.Sprintf(`{"providers":{
+					"rec":{"baseUrl":%q,"api":%q,"apiKey":"k","models":[{"id":"m1"}]},
+					"other":{"baseUrl":%q,"api":%q,"apiKey":"k","models":[{"id":"m2"}]}}}`, server.URL+"/v1", wire.API, w.provider.URL, other))
+				w.put(".pi/agent/settings.json", `{"defaultProvider":"rec","defaultModel":"m1","retry":{"baseDelayMs":1}}`)
+				w.rt = w.runtime(func(c *piweb.Config) { c.Providers = protocols() })
+				s := w.create("read")
+				if c.abort {
+					w.stopInCall(s, "go")
+				} else {
+					w.say(s, "go")
+				}
+				if c.requests != 0 && requests != c.requests {
+					t.Errorf("%d requests, want %d", requests, c.requests)
+				}
+				if got := lastAnswer(t, s.Log()); got.StopReason != c.stop {
+					t.Errorf("the answer ends with %s %q, want %s", got.StopReason, got.ErrorMessage, c.stop)
+				}
+				requests = len(c.first)
+				for _, prompt := range []string{"and now", "and there"} {
+					w.say(s, prompt)
+					again, err := session.Open(s.Log().Path(), session.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer again.Close()
+					if d := again.Diagnostics(); len(d) > 0 {
+						t.Errorf("the file has faults: %v", d)
+					}
+					if got := lastAnswer(t, again); got.Content.PlainText() != "fine" || got.StopReason != message.StopEnd {
+						t.Errorf("the answer to %q is %+v", prompt, got)
+					}
+					if _, err := s.SetModel(t.Context(), "other/m2", ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := lastAnswer(t, s.Log()); got.API != other {
+					t.Errorf("the last answer came over %s, want %s", got.API, other)
+				}
+			})
+		}
+	}
+}
+
+// stopInCall says something and stops the run once a call has begun.
+func (w *world) stopInCall(s *piweb.Session, text string) {
+	w.t.Helper()
+	w.stopWhen(s, text, func(u agent.Update) bool { return strings.HasPrefix(u.Type, "toolcall_") })
 }
 
 func lastAnswer(t *testing.T, log *session.Session) *message.Assistant {
@@ -175,28 +163,6 @@ func lastAnswer(t *testing.T, log *session.Session) *message.Assistant {
 	}
 	t.Fatal("there is no answer")
 	return nil
-}
-
-// wantPaired checks a request on the wire: each call has one result, right behind.
-func wantPaired(t *testing.T, body map[string]any) {
-	t.Helper()
-	messages, _ := body["messages"].([]any)
-	open := 0
-	for _, m := range messages {
-		m, _ := m.(map[string]any)
-		if m["role"] == "tool" {
-			open--
-			continue
-		}
-		if open != 0 {
-			t.Errorf("%d calls have no result of their own: %v", open, messages)
-		}
-		calls, _ := m["tool_calls"].([]any)
-		open = len(calls)
-	}
-	if open != 0 {
-		t.Errorf("%d calls at the end have no result", open)
-	}
 }
 
 // headOf is the system text of a request on either wire.

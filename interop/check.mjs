@@ -39,7 +39,7 @@ const kit = {
   pi: new Pi(resolve(values.pi)),
   piweb: new Piweb(resolve(values.piweb)),
   provider,
-  makeHome: (settings) => makeSandbox(values.tmp, provider.port, settings),
+  makeHome: (settings, api) => makeSandbox(values.tmp, provider.port, settings, api),
 };
 await runCases(CASES, kit, positionals);
 provider.close();

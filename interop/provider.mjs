@@ -1,4 +1,4 @@
-// A chat-completions provider on the loopback interface. It answers by rule, never
+// A provider on the loopback interface, on each wire of wires.mjs. It answers by rule, never
 // by chance, and keeps every request it was sent.
 //
 // The last user message decides the answer:
@@ -7,8 +7,9 @@
 //                      before it answers, see `refusals`
 //   anything else      the text of `answerTo(message)`
 import { createServer } from "node:http";
+import { frame, WIRES } from "./wires.mjs";
 
-const PATH = "/v1/chat/completions";
+const USAGE = { input: 40, output: 8 };
 
 /** The answer to a user's text: its first line, shortened, so that a transcript reads by itself. */
 export function answerTo(text) {
@@ -20,48 +21,55 @@ export function use(name, args) {
   return `use ${name} ${JSON.stringify(args)}`;
 }
 
+/** The wire that a request came by. */
+const wires = new WeakMap();
+
 /**
  * Starts the provider. requests grows by {client, body} per request, where client is
- * the bearer key the request came with.
+ * the key the request came with.
  */
 export async function startProvider() {
   const requests = [];
-  const refused = new Map(); // how often, by the text
+  const refused = new Map(); // how often, by wire and kind
   let onStall = () => {};
   const answer = async (request, response) => {
     let text = "";
     request.setEncoding("utf8");
     for await (const chunk of request) text += chunk;
-    if (request.method !== "POST" || request.url !== PATH) {
-      return response.writeHead(404, { "content-type": "application/json" }).end('{"error":{"message":"no such route"}}');
-    }
+    const refuse = (wire, status, message, headers) => {
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify(wire.refusal(status, message)));
+    };
+    const [api, wire] = Object.entries(WIRES).find(([, w]) => request.method === "POST" && w.serves(request.url)) ?? [];
+    if (!wire) return refuse(WIRES["openai-completions"], 404, "no such route");
     let body;
     try {
       body = JSON.parse(text);
     } catch {
-      return response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"the body is not JSON"}}');
+      return refuse(wire, 400, "the body is not JSON");
     }
-    requests.push({ client: (request.headers.authorization ?? "").replace(/^Bearer /, ""), body });
-    const refusal = refusals[wanted(body.messages ?? [])];
+    wires.set(body, wire);
+    requests.push({ client: wire.key(request.headers), body });
+    const { kind, answered, call, text: said } = wish(wire.turns(body));
+    const refusal = refusals[kind];
     if (refusal) {
-      const times = refused.get(refusal) ?? 0;
+      const key = `${api} ${kind}`, times = refused.get(key) ?? 0;
       if (times < refusal.times) {
-        refused.set(refusal, times + 1);
-        response.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers });
-        return response.end(JSON.stringify({ error: { message: refusal.message } }));
+        refused.set(key, times + 1);
+        return refuse(wire, refusal.status, refusal.message, refusal.headers);
       }
     }
-    const events = misdeed(body.messages ?? []);
-    if (events) {
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      if (events === misdeeds.stall) { // and no word more
-        response.write(events.map((data) => `data: ${data}\n\n`).join(""));
-        return onStall();
-      }
-      return response.end(events.map((data) => `data: ${data}\n\n`).join(""));
+    const send = (events) => events.map(frame).join("");
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    if (misdeeds[kind] && !answered) {
+      const events = send(misdeeds[kind](wire));
+      if (kind !== "stall") return response.end(events);
+      response.write(events); // and no word more
+      return onStall();
     }
-    const reply = decide(body.messages ?? [], requests.length);
-    body.stream ? stream(response, body, reply) : whole(response, body, reply);
+    const calls = call && !answered;
+    const reply = calls ? wire.call(0, { id: `call_${requests.length}`, ...call }) : wire.text(answerTo(said));
+    response.end(send([...reply, ...wire.end(calls, USAGE)]));
   };
   // A request cut off by its sender is the sender's affair.
   const server = createServer((request, response) => void answer(request, response).catch((error) => response.destroy(error)));
@@ -80,16 +88,22 @@ export async function startProvider() {
   };
 }
 
-/** The plain text of a chat message. */
-export function textOf(message) {
-  const { content } = message;
-  if (typeof content === "string") return content;
-  return (content ?? []).map((part) => part.text ?? "").join("");
+/** What the last user message asks for, and whether a tool has answered since. */
+function wish(turns) {
+  const at = turns.findLastIndex((t) => t.role === "user");
+  const text = at < 0 ? "" : turns[at].text;
+  const wanted = text.match(/^use (\S+) (.*)$/);
+  return {
+    text,
+    kind: text.match(/^misbehave (\S+)$/)?.[1],
+    call: wanted && { name: wanted[1], arguments: wanted[2] },
+    answered: turns.slice(at + 1).some((t) => t.role === "tool"),
+  };
 }
 
 /** The names of the tools a request offers, in its order. */
 export function offeredTools(body) {
-  return (body.tools ?? []).map((tool) => tool.function.name);
+  return wires.get(body).tools(body);
 }
 
 /**
@@ -98,13 +112,11 @@ export function offeredTools(body) {
  * Of a summary, only the summary counts; each program introduces it in its own words.
  */
 export function conversation(body) {
-  return body.messages
-    .filter((m) => m.role !== "system" && m.role !== "developer")
-    .map((m) => {
-      const calls = (m.tool_calls ?? []).map((c) => `${c.id} ${c.function.name} ${canonical(c.function.arguments)}`);
-      const text = textOf(m).replace(/^[^]*<summary>\n([^]*?)\n?<\/summary>$/, "<summary> $1");
-      return [m.role, m.tool_call_id, JSON.stringify(text), ...calls].filter(Boolean).join(" ");
-    });
+  return wires.get(body).turns(body).map((t) => {
+    const calls = t.calls.map((c) => [c.id, c.name, canonical(c.arguments)].filter(Boolean).join(" "));
+    const text = t.text.replace(/^[^]*<summary>\n([^]*?)\n?<\/summary>$/, "<summary> $1");
+    return [t.role, t.id, JSON.stringify(text), ...calls].filter(Boolean).join(" ");
+  });
 }
 
 function canonical(json) {
@@ -115,22 +127,16 @@ function canonical(json) {
   }
 }
 
-/** What a server must not do, as the raw events of an answer. */
+/** What a server must not do, as the events of an answer. */
 const misdeeds = {
-  cut: ['{"choices":[{"index":0,"delta":{"content":"half an ans"}}]}'],
-  stall: ['{"choices":[{"index":0,"delta":{"content":"half an answer, then silence"}}]}'],
-  json: ['{"choices":[{"index":0,'],
-  arguments: [
-    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"bad1","type":"function","function":{"name":"read","arguments":"{\\"path\\": nope"}}]}}]}',
-    '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}', "[DONE]",
-  ],
-  duplicate: [
-    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"same","type":"function","function":{"name":"ls","arguments":"{}"}},{"index":1,"id":"same","type":"function","function":{"name":"ls","arguments":"{}"}}]}}]}',
-    '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}', "[DONE]",
-  ],
-  // one event of 400 kB, which still fits the model's window
-  huge: [JSON.stringify({ choices: [{ index: 0, delta: { content: "one huge delta 大きい ".repeat(16_000) } }] }), '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', "[DONE]"],
-  silent: ['{"choices":[{"index":0,"delta":{"content":"no word of tokens"}}]}', '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', "[DONE]"],
+  cut: (wire) => wire.text("half an answer").slice(0, -1),
+  stall: (wire) => wire.text("half an answer, then silence").slice(0, -1),
+  json: () => ['{"choices":[{"index":0,'],
+  arguments: (wire) => [...wire.call(0, { id: "bad1", name: "read", arguments: '{"path": nope' }), ...wire.end(true)],
+  duplicate: (wire) => [...[0, 1].flatMap((n) => wire.call(n, { id: "same", name: "ls", arguments: "{}" })), ...wire.end(true)],
+  "old-id": (wire) => [...wire.call(0, { id: "again", name: "ls", arguments: "{}" }), ...wire.end(true)],
+  huge: (wire) => [...wire.text("one huge delta 大きい ".repeat(16_000), 1), ...wire.end(false)], // 400 kB, which still fits the model's window
+  silent: (wire) => [...wire.text("no word of tokens"), ...wire.end(false)],
 };
 
 /** How a server refuses: this often, and then it answers. */
@@ -139,57 +145,3 @@ const refusals = {
   "busy-hint": { times: 1, status: 429, headers: { "retry-after": "1" }, message: "Too many requests." },
   broken: { times: 2, status: 500, message: "Internal error." },
 };
-
-/** The misdeed that the last user message asks for. */
-function wanted(messages) {
-  const at = messages.findLastIndex((m) => m.role === "user");
-  return at < 0 ? null : textOf(messages[at]).match(/^misbehave (\S+)$/)?.[1];
-}
-
-/** Its events, once a turn. */
-function misdeed(messages) {
-  const at = messages.findLastIndex((m) => m.role === "user");
-  return messages.slice(at + 1).some((m) => m.role === "tool") ? null : misdeeds[wanted(messages)];
-}
-
-function decide(messages, serial) {
-  const at = messages.findLastIndex((m) => m.role === "user");
-  const text = at < 0 ? "" : textOf(messages[at]);
-  const wanted = text.match(/^use (\S+) (.*)$/);
-  const answered = messages.slice(at + 1).some((m) => m.role === "tool");
-  if (!wanted || answered) return { content: answerTo(text) };
-  return { call: { id: `call_${serial}`, type: "function", function: { name: wanted[1], arguments: wanted[2] } } };
-}
-
-const USAGE = { prompt_tokens: 40, completion_tokens: 8, total_tokens: 48 };
-
-function stream(response, body, reply) {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (chunk) =>
-    response.write(`data: ${JSON.stringify({ id: "reply", object: "chat.completion.chunk", created: 1, model: body.model, ...chunk })}\n\n`);
-  const delta = (value, finish = null) => send({ choices: [{ index: 0, delta: value, finish_reason: finish }] });
-  if (reply.call) {
-    delta({ role: "assistant", content: null, tool_calls: [{ index: 0, ...reply.call, function: { name: reply.call.function.name, arguments: "" } }] });
-    delta({ tool_calls: [{ index: 0, function: { arguments: reply.call.function.arguments } }] });
-    delta({}, "tool_calls");
-  } else {
-    // Two pieces: the answer must be put together by the reader.
-    const middle = reply.content.length >> 1;
-    delta({ role: "assistant", content: reply.content.slice(0, middle) });
-    delta({ content: reply.content.slice(middle) });
-    delta({}, "stop");
-  }
-  send({ choices: [], usage: USAGE });
-  response.end("data: [DONE]\n\n");
-}
-
-function whole(response, body, reply) {
-  const message = reply.call ? { role: "assistant", content: null, tool_calls: [reply.call] } : { role: "assistant", content: reply.content };
-  response.writeHead(200, { "content-type": "application/json" });
-  response.end(
-    JSON.stringify({
-      id: "reply", object: "chat.completion", created: 1, model: body.model, usage: USAGE,
-      choices: [{ index: 0, message, finish_reason: reply.call ? "tool_calls" : "stop" }],
-    }),
-  );
-}

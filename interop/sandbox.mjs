@@ -2,6 +2,7 @@
 // environment that both programs share. Nothing of the caller's own home is read.
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { WIRES } from "./wires.mjs";
 
 /** The provider and model of every case. The fixtures name the same pair, so it can be restored from them. */
 export const PROVIDER = "fake";
@@ -9,9 +10,9 @@ export const MODEL = "fake-1";
 
 /**
  * Makes a home below root whose models.json points at the loopback provider on port.
- * settings are merged over the defaults of the check.
+ * settings are merged over the defaults of the check; api names the wire.
  */
-export function makeSandbox(root, port, settings = {}) {
+export function makeSandbox(root, port, settings = {}, api = "openai-completions") {
   // The real path: the working folder is compared as text between the two programs.
   const home = realpathSync(mkdtempSync(join(root, "home-")));
   const agentDir = join(home, ".pi", "agent");
@@ -23,8 +24,8 @@ export function makeSandbox(root, port, settings = {}) {
   writeJSON(join(agentDir, "models.json"), {
     providers: {
       [PROVIDER]: {
-        baseUrl: `http://127.0.0.1:${port}/v1`,
-        api: "openai-completions",
+        baseUrl: WIRES[api].base(port),
+        api,
         // Each program gets a key of its own, so that the provider can tell who is asking.
         apiKey: "$INTEROP_KEY",
         models: [model],

@@ -1,8 +1,6 @@
 package google
 
 import (
-	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -23,23 +21,11 @@ func TestConformance(t *testing.T) {
 }
 
 func TestMisbehave(t *testing.T) {
-	parts := func(parts string) string {
-		return `{"candidates":[{"content":{"role":"model","parts":[` + parts + `]}}]}`
-	}
 	modeltest.Misbehave(t, modeltest.Dialect{
-		API: API, Open: New,
+		Wire: modeltest.WireOf(API), Open: New,
 		Tune: func(m agent.Model, idle time.Duration, limit int64) {
 			m.(*client).Idle, m.(*client).Limit = idle, limit
 		},
-		Text: func(text string) []string { return []string{parts(`{"text":` + strconv.Quote(text) + `}`)} },
-		Call: func(_ int, id, name, arguments string) []string {
-			// The wire sends an object; what is none can only come as a text.
-			if arguments[0] != '{' || arguments[len(arguments)-1] != '}' || arguments == `{"a":1}{"b":2}` {
-				arguments = strconv.Quote(arguments)
-			}
-			return []string{parts(fmt.Sprintf(`{"functionCall":{"id":%q,"name":%q,"args":%s}}`, id, name, arguments))}
-		},
-		End: func(bool) []string { return []string{`{"candidates":[{"finishReason":"STOP"}]}`} },
 	})
 }
 

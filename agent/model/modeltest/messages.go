@@ -152,6 +152,7 @@ func (r messagesRequest) check() error {
 func (r messagesRequest) checkMessages() error {
 	marks := 0
 	var open map[string]bool // calls of the message before
+	seen := map[string]bool{}
 	for i, m := range r.Messages {
 		if len(m.Content) == 0 {
 			return fmt.Errorf("messages.%d: content must not be empty", i)
@@ -170,6 +171,12 @@ func (r messagesRequest) checkMessages() error {
 		}
 		if len(open) > 0 {
 			return fmt.Errorf("messages.%d: tool_use ids were found without tool_result blocks immediately after", i)
+		}
+		for id := range calls {
+			if seen[id] {
+				return fmt.Errorf("messages.%d: tool_use ids must be unique: %s", i, id)
+			}
+			seen[id] = true
 		}
 		open = calls
 	}

@@ -18,33 +18,17 @@ import (
 	"github.com/piweb-go/piweb/message"
 )
 
-// Dialect is a provider's wire as the misbehaving servers of [Misbehave] need it:
-// the data of single events.
+// Dialect is a wire and the provider that reads it, for [Misbehave].
 type Dialect struct {
-	API  string
+	Wire
 	Open model.Factory
 	// Tune shortens the patience of a model, and the bytes of an answer.
 	Tune func(m agent.Model, idle time.Duration, limit int64)
-	// Text is an answer's text so far, without an end.
-	Text func(text string) []string
-	// Call is the n-th call of an answer, whole.
-	Call func(n int, id, name, arguments string) []string
-	// End ends an answer, without a word about tokens.
-	End func(calls bool) []string
 }
 
-// misbehaviour is the key under test. It looks like one, so that a search for it
+// misbehaviourKey is the key under test. It looks like one, so that a search for it
 // finds only leaks.
 const misbehaviourKey = `sk-s3cr3t/with+odd"signs`
-
-// Events joins data to a body of server-sent events.
-func Events(data ...string) string {
-	var b strings.Builder
-	for _, d := range data {
-		b.WriteString("data: " + d + "\n\n")
-	}
-	return b.String()
-}
 
 func (d Dialect) open(t *testing.T, handle http.HandlerFunc, change func(*model.Spec)) agent.Model {
 	t.Helper()
@@ -71,11 +55,13 @@ func (d Dialect) open(t *testing.T, handle http.HandlerFunc, change func(*model.
 }
 
 func streamed(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, body)
-		_ = http.NewResponseController(w).Flush()
-	}
+	return func(w http.ResponseWriter, _ *http.Request) { stream(w, body) }
+}
+
+func stream(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, body) // a client that has gone notices it itself
+	_ = http.NewResponseController(w).Flush()
 }
 
 // refusal asks and wants a refusal.
@@ -157,7 +143,7 @@ func Misbehave(t *testing.T, d Dialect) {
 	t.Run("refuses", func(t *testing.T) { d.refuses(t) })
 	t.Run("sends one huge delta", func(t *testing.T) {
 		text := strings.Repeat("0123456789 äöü 漢字 🌊\n", 1<<20/8)
-		m := d.open(t, streamed(Events(append(d.Text(text), d.End(false)...)...)), nil)
+		m := d.open(t, streamed(Events(d.Answer(text)...)), nil)
 		if got := Ask(t, m, hello); got.Err != nil || got.Text() != text || got.Stops != 1 {
 			t.Errorf("%d of %d bytes arrived, %v", len(got.Text()), len(text), got.Err)
 		}
@@ -188,7 +174,7 @@ func Misbehave(t *testing.T, d Dialect) {
 		}
 	})
 	t.Run("tells no tokens", func(t *testing.T) {
-		got := Ask(t, d.open(t, streamed(Events(append(d.Text("x"), d.End(false)...)...)), nil), hello)
+		got := Ask(t, d.open(t, streamed(Events(d.Answer("x")...)), nil), hello)
 		if got.Err != nil || got.Stops != 1 || got.Usage != (message.Usage{}) {
 			t.Errorf("got %+v", got)
 		}
@@ -214,7 +200,7 @@ func (d Dialect) refuses(t *testing.T) {
 			requests := 0
 			m := d.open(t, func(w http.ResponseWriter, r *http.Request) {
 				if requests++; requests > 1 {
-					streamed(Events(append(d.Text("now"), d.End(false)...)...))(w, r)
+					streamed(Events(d.Answer("now")...))(w, r)
 					return
 				}
 				w.Header().Set("Content-Type", c.media)

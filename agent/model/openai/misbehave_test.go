@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,16 +10,18 @@ import (
 
 func TestMisbehave(t *testing.T) {
 	modeltest.Misbehave(t, modeltest.Dialect{
-		API: API, Open: New,
+		Wire: modeltest.WireOf(API), Open: New,
 		Tune: func(m agent.Model, idle time.Duration, limit int64) {
 			m.(*client).Idle, m.(*client).Limit = idle, limit
 		},
-		Text: func(text string) []string { return []string{delta(`"content":` + strconv.Quote(text))} },
-		Call: func(n int, id, name, arguments string) []string {
-			return []string{call(n, fmt.Sprintf(`"id":%q,"function":{"name":%q,"arguments":%q}`, id, name, arguments))}
-		},
-		End: func(calls bool) []string {
-			return []string{finish(map[bool]string{true: "tool_calls", false: "stop"}[calls]), "[DONE]"}
+	})
+}
+
+func TestResponsesMisbehave(t *testing.T) {
+	modeltest.Misbehave(t, modeltest.Dialect{
+		Wire: modeltest.WireOf(ResponsesAPI), Open: NewResponses,
+		Tune: func(m agent.Model, idle time.Duration, limit int64) {
+			m.(*responder).Idle, m.(*responder).Limit = idle, limit
 		},
 	})
 }

@@ -3,10 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,30 +22,6 @@ func TestResponsesConformance(t *testing.T) {
 			tb.Fatal(err)
 		}
 		return modeltest.Subject{Model: m, Sent: server.Sent}
-	})
-}
-
-func TestResponsesMisbehave(t *testing.T) {
-	modeltest.Misbehave(t, modeltest.Dialect{
-		API: ResponsesAPI, Open: NewResponses,
-		Tune: func(m agent.Model, idle time.Duration, limit int64) {
-			m.(*responder).Idle, m.(*responder).Limit = idle, limit
-		},
-		Text: func(text string) []string {
-			return []string{
-				`{"type":"response.created","response":{"id":"resp_1"}}`,
-				`{"type":"response.output_text.delta","output_index":0,"delta":` + strconv.Quote(text) + `}`,
-			}
-		},
-		Call: func(n int, id, name, arguments string) []string {
-			return []string{
-				fmt.Sprintf(`{"type":"response.output_item.added","output_index":%d,"item":{"type":"function_call","id":"fc_%d","call_id":%q,"name":%q}}`, n, n, id, name),
-				fmt.Sprintf(`{"type":"response.function_call_arguments.delta","output_index":%d,"delta":%q}`, n, arguments),
-			}
-		},
-		End: func(bool) []string {
-			return []string{`{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}`}
-		},
 	})
 }
 
