@@ -348,7 +348,8 @@ func (r *Runtime) Rename(ctx context.Context, path, name string) error {
 
 // MoveLeaf makes another entry of a session the one that the next prompt goes on
 // from, durably, live or not. The text is that of a message that a person may want
-// to write anew; the leaf is above it then.
+// to write anew; the leaf is above it then. Where the branch would widen what may be
+// used, the tools of now are pinned.
 func (r *Runtime) MoveLeaf(ctx context.Context, path string, target session.ID) (text string, err error) {
 	s, live := r.registry.Live(path)
 	if !live || !s.Log().Held() {
@@ -363,6 +364,25 @@ func (r *Runtime) MoveLeaf(ctx context.Context, path string, target session.ID) 
 	if err != nil {
 		return "", err
 	}
-	text, err = log.MoveLeaf(target)
+	text, err = r.moveLeaf(log, target)
 	return text, errors.Join(err, log.Close())
+}
+
+func (r *Runtime) moveLeaf(log *session.Session, target session.ID) (string, error) {
+	if _, ok := log.Entry(target); !ok {
+		return "", fmt.Errorf("%s: %w: %s", log.Path(), session.ErrNoEntry, target)
+	}
+	settings, err := r.host.Settings(wrapper.WorkingFolder(log.Header().CWD, "").Path)
+	if err != nil {
+		return "", err
+	}
+	pin, err := wrapper.KeepRights(log, target, settings)
+	if err != nil {
+		return "", err
+	}
+	var carry []session.Payload
+	if pin != nil {
+		carry = append(carry, pin)
+	}
+	return log.MoveLeaf(target, carry...)
 }

@@ -2,6 +2,7 @@ package wrapper
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/session"
@@ -11,9 +12,9 @@ import (
 const LeafMoved agent.EventType = "leaf_moved"
 
 // MoveLeaf makes another entry the one that the next prompt goes on from,
-// durably; see session.Session.MoveLeaf for the text. The policy is decided anew
-// with the next prompt, because declarations count along the branch. It is refused
-// while a prompt runs.
+// durably; see session.Session.MoveLeaf for the text. Where the branch would widen
+// what may be used, the tools of now are pinned, as by Navigate. It is refused while a
+// prompt runs.
 func (s *Session) MoveLeaf(_ context.Context, target session.ID) (text string, err error) {
 	s.touch()
 	s.mu.Lock()
@@ -21,8 +22,21 @@ func (s *Session) MoveLeaf(_ context.Context, target session.ID) (text string, e
 	if err := s.idle("going to another entry"); err != nil {
 		return "", err
 	}
-	text, err = s.log.MoveLeaf(target)
+	if err := s.log.Refresh(); err != nil {
+		return "", s.note(err)
+	}
+	if _, ok := s.log.Entry(target); !ok {
+		return "", fmt.Errorf("%s: %w: %s", s.log.Path(), session.ErrNoEntry, target)
+	}
+	pin, err := s.keepRights(target)
 	if err != nil {
+		return "", err
+	}
+	var carry []session.Payload
+	if pin != nil {
+		carry = append(carry, pin)
+	}
+	if text, err = s.log.MoveLeaf(target, carry...); err != nil {
 		return "", s.note(err)
 	}
 	if s.engine != nil {

@@ -9,10 +9,8 @@ import (
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/compact"
 	"github.com/piweb-go/piweb/message"
-	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/resource"
 	"github.com/piweb-go/piweb/session"
-	"github.com/piweb-go/piweb/toolselect"
 )
 
 // compactName is the command that a person types.
@@ -186,34 +184,4 @@ func (s *Session) leftBranch(ctx context.Context, target session.ID, instruction
 		return nil, err
 	}
 	return &sum, nil
-}
-
-// at looks at a session from another leaf.
-type at struct {
-	*session.Session
-	leaf session.ID
-}
-
-func (a at) Leaf() session.ID { return a.leaf }
-
-// keepRights is the pin without which going to an entry would allow more than is
-// allowed now, or nil.
-func (s *Session) keepRights(target session.ID) (session.Payload, error) {
-	now, _ := s.Policy()
-	facts, err := policy.Gather(at{s.log, target})
-	if err != nil {
-		return nil, err
-	}
-	if facts.Settings, err = s.host.Settings(s.Folder().Path); err != nil {
-		return nil, err
-	}
-	then, _ := policy.Resolve(facts)
-	if policy.Within(then, now) {
-		return nil, nil
-	}
-	sel, err := toolselect.Pin(now.Tools...)
-	if err != nil {
-		return nil, err
-	}
-	return sel.Payload()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/piweb-go/piweb"
+	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
 	"github.com/spf13/cobra"
 )
@@ -81,9 +82,16 @@ func (a *app) gotoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			before, _, err := rt.Decide(path, cwd())
+			if err != nil {
+				return err
+			}
 			text, err := rt.MoveLeaf(cmd.Context(), path, session.ID(args[1]))
 			if err != nil {
 				return err
+			}
+			if after, _, err := rt.Decide(path, cwd()); err == nil && after.Source.By == policy.BySelection && after.Source != before.Source {
+				a.notef("that branch would have allowed more, so the tools are kept as they were: %s\n", after)
 			}
 			if a.json {
 				return a.printJSON(map[string]string{"path": path, "entry": args[1], "text": text})
