@@ -265,7 +265,7 @@ func (w *world) transcript(s *piweb.Session) string {
 
 func (w *world) eventually(what string, cond func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("never came: %s", what)
 		}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(endOfTests
 
 const (
 	testToken = "the-token"
-	patience  = 20 * time.Second
+	patience  = time.Minute
 )
 
 // world is a user's home, a scripted provider and a server on the loopback

@@ -158,7 +158,7 @@ func TestResumeKeepsAnswersOfSiblings(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = log.Commit(forged)
-	for end := time.Now().Add(20 * time.Second); errors.Is(err, session.ErrInUse) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); errors.Is(err, session.ErrInUse) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		_, err = log.Commit(forged) // the run lets the file go behind its result
 	}
 	if err := errors.Join(err, log.Close()); err != nil {

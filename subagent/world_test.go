@@ -348,7 +348,7 @@ func (w *world) wait(m *Manager, id string) Run {
 // until polls a condition.
 func (w *world) until(what string, cond func() bool) {
 	w.t.Helper()
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for !cond() {
 		if time.Now().After(end) {
 			w.t.Fatalf("never came: %s", what)

@@ -67,7 +67,7 @@ func server(t *testing.T) (endpoint string) {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if c, err := net.Dial("tcp", address); err == nil {
 			c.Close()
 			break

@@ -57,7 +57,7 @@ func hold(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+at.Query().Get("token"))
-	client := http.Client{Timeout: 20 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	res, err := client.Do(req)
 	ts.Check(err)
 	body, _ := io.ReadAll(res.Body)

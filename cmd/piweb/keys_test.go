@@ -160,7 +160,7 @@ func (w *keyWorld) say(id, text string) {
 	if status, answer := w.do("POST", "/api/sessions/"+id+"/messages", fmt.Sprintf(`{"message":%q}`, text)); status != 200 {
 		w.t.Fatalf("the prompt was refused: %s", answer)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if _, state := w.do("GET", "/api/sessions/"+id+"/state", ""); strings.Contains(state, `"isStreaming":false`) {
 			return
 		}

@@ -202,7 +202,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
-	browser := http.Client{Jar: jar, Timeout: 20 * time.Second}
+	browser := http.Client{Jar: jar, Timeout: time.Minute}
 	page := get(ts, &browser, link)
 	if !strings.Contains(page, "<html") {
 		ts.Fatalf("the link leads to no page: %.200s", page)

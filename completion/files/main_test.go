@@ -90,7 +90,7 @@ func open(t testing.TB, dir string, o IndexOptions) *Index {
 	return x
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // until waits for a condition and says how long it took.
 func until(t testing.TB, what string, done func() bool) time.Duration {

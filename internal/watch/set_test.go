@@ -20,7 +20,7 @@ func TestSet(t *testing.T) {
 	}
 	wait := func(want string) {
 		t.Helper()
-		for end := time.After(20 * time.Second); ; {
+		for end := time.After(time.Minute); ; {
 			select {
 			case got := <-heard:
 				if got == want {
@@ -54,7 +54,7 @@ func TestSet(t *testing.T) {
 	put(filepath.Join(dir, "unheard"))
 	c := filepath.Join(other, "c")
 	put(c)
-	for end := time.After(20 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		select {
 		case got := <-heard:
 			if filepath.Base(got) == "unheard" {

@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a condition may take to come about.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // startBrowser starts the one browser of the test. It knows the loopback
 // interface only, and nothing of whoever runs the test.
