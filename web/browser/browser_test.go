@@ -31,7 +31,7 @@ func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := findBrowser(t)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(t.TempDir(), "profile")),
+		chromedp.ExecPath(path), chromedp.UserDataDir(profileDir(t)),
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
@@ -54,6 +54,26 @@ func startBrowser(t *testing.T) context.Context {
 		t.Fatalf("start %s: %v", path, err)
 	}
 	return ctx
+}
+
+// profileDir is a folder for the browser. Processes of it may write there for a
+// moment after it has ended, so the folder is taken away as soon as that succeeds.
+func profileDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "piweb-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := os.RemoveAll(dir)
+		for end := time.Now().Add(patience); err != nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			err = os.RemoveAll(dir)
+		}
+		if err != nil {
+			t.Logf("the browser's folder is left: %v", err)
+		}
+	})
+	return dir
 }
 
 // profile is a browser profile of its own: cookies, storage, tabs.
@@ -91,15 +111,17 @@ type tab struct {
 	mu       sync.Mutex
 	problems []string
 	// expected is set while during runs, and excused names the requests that were
-	// sent meanwhile: the browser may tell later how one of them ended.
+	// under way meanwhile: the browser may tell later how one of them ended. open are
+	// those that are under way now.
 	expected *regexp.Regexp
 	excused  map[network.RequestID]*regexp.Regexp
+	open     map[network.RequestID]bool
 }
 
 // tab opens an empty tab that may ask one server.
 func (p *profile) tab(t *testing.T, origin string) *tab {
 	t.Helper()
-	b := &tab{t: t, origin: origin, excused: map[network.RequestID]*regexp.Regexp{}}
+	b := &tab{t: t, origin: origin, excused: map[network.RequestID]*regexp.Regexp{}, open: map[network.RequestID]bool{}}
 	ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithListener(b.hear))
 	b.ctx = ctx
 	t.Cleanup(func() {
@@ -142,6 +164,7 @@ func (b *tab) hear(ev any) {
 		}
 	case *network.EventRequestWillBeSent:
 		b.mu.Lock()
+		b.open[e.RequestID] = true
 		if b.expected != nil {
 			b.excused[e.RequestID] = b.expected
 		}
@@ -149,7 +172,17 @@ func (b *tab) hear(ev any) {
 		if url := e.Request.URL; !strings.HasPrefix(url, b.origin+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") && url != "about:blank" {
 			b.report("a request to another place: " + url)
 		}
+	case *network.EventLoadingFinished:
+		b.ended(e.RequestID)
+	case *network.EventLoadingFailed:
+		b.ended(e.RequestID)
 	}
+}
+
+func (b *tab) ended(id network.RequestID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.open, id)
 }
 
 func (b *tab) report(text string) { b.reportOf("", text) }
@@ -165,13 +198,16 @@ func (b *tab) reportOf(id network.RequestID, text string) {
 }
 
 // during lets the page report one kind of error while do runs, and of requests that
-// were sent meanwhile, and wants it to.
+// were under way meanwhile, and wants it to.
 func (b *tab) during(pattern string, do func()) {
 	b.t.Helper()
 	e := regexp.MustCompile(pattern)
 	b.mu.Lock()
 	before := len(b.problems)
 	b.expected = e
+	for id := range b.open {
+		b.excused[id] = e
+	}
 	b.mu.Unlock()
 	do()
 	b.poll("the browser reports "+pattern, func() bool {
@@ -370,11 +406,27 @@ func (b *tab) write(text string) {
 	b.until("the composer holds the text", "document.activeElement.id === 'composer' && document.activeElement.value === "+quote(text))
 }
 
-// send writes a message and sends it.
+// send writes a message and sends it, and waits until the server has answered: it
+// took the message, which empties the composer, or the page says why not.
 func (b *tab) send(text string) {
 	b.t.Helper()
 	b.write(text)
 	b.press(kb.Enter)
+	b.answered()
+}
+
+// answered waits until nothing is on its way from the composer. Before that the page
+// looks as if nobody had written.
+func (b *tab) answered() {
+	b.t.Helper()
+	b.until("the message was taken or refused", `((c) => c && !c.readOnly && (c.value === "" || document.querySelector(".composer .strip.bad")))(document.getElementById("composer"))`)
+}
+
+// unfocus takes the focus away, so that the next key is the page's. What has just
+// closed may still give the focus back: wait for that first.
+func (b *tab) unfocus() {
+	b.t.Helper()
+	b.until("nothing has the focus", "(document.activeElement.blur(), document.activeElement === document.body)")
 }
 
 // focused is what has the focus, as a selector-like text.

@@ -35,7 +35,7 @@ func TestCompletion(t *testing.T) {
 	}
 	sent := func(want string) {
 		t.Helper()
-		b.until("the message is taken", "document.getElementById('composer').value === ''")
+		b.answered()
 		b.idle()
 		if got := said(); got != want {
 			t.Errorf("the message is %q, want %q", got, want)
@@ -44,6 +44,20 @@ func TestCompletion(t *testing.T) {
 	chosen := func() string {
 		t.Helper()
 		return get[string](b, `document.querySelector('.completion[aria-selected="true"]')?.dataset.id ?? ""`)
+	}
+	settled := func() { // nothing more comes for what is typed
+		t.Helper()
+		b.until("the list is final", `document.querySelector('.completion-list')?.getAttribute('aria-busy') === 'false'`)
+	}
+	arrow := func(to string, is func(id string) bool) { // down, until it is chosen
+		t.Helper()
+		for range 40 {
+			if is(chosen()) {
+				return
+			}
+			b.press(kb.ArrowDown)
+		}
+		t.Fatalf("%s is not reached", to)
 	}
 	holds := func(text string) {
 		t.Helper()
@@ -59,6 +73,7 @@ func TestCompletion(t *testing.T) {
 	}
 	b.axe("completions")
 	b.do("narrow", keys("man"))
+	settled()
 	b.until("one is left", "all('.completion').length === 1")
 	if got := chosen(); got != "src/session_manager.go" {
 		t.Errorf("%q is chosen", got)
@@ -76,6 +91,7 @@ func TestCompletion(t *testing.T) {
 	// Refining shows what was not there before; arrows go around; Escape closes.
 	b.write("@s")
 	b.see(".completion", "session.md")
+	settled()
 	first := chosen()
 	b.press(kb.ArrowDown)
 	b.until("another is chosen", `document.querySelector('.completion[aria-selected="true"]').dataset.id !== `+quote(first))
@@ -96,9 +112,8 @@ func TestCompletion(t *testing.T) {
 	// Into a folder and on, then the file in it.
 	b.write("@src")
 	b.see(".completion", "src/")
-	for !strings.HasPrefix(chosen(), "src/") {
-		b.press(kb.ArrowDown)
-	}
+	settled()
+	arrow("src/", func(id string) bool { return id == "src/" || id == "src" })
 	b.press(kb.Tab)
 	holds("@src/")
 	b.see(".completion", "session_manager.go")
@@ -112,9 +127,8 @@ func TestCompletion(t *testing.T) {
 	// A name that breaks mentions elsewhere makes the whole way.
 	b.write("read @akten")
 	b.see(".completion", "文件")
-	for strings.HasSuffix(chosen(), "/") {
-		b.press(kb.ArrowDown)
-	}
+	settled()
+	arrow("the file", func(id string) bool { return strings.HasSuffix(id, ".txt") })
 	b.press(kb.Enter)
 	holds(`read @file:"` + strings.ReplaceAll(oddName, `"`, `\"`) + `" `)
 	b.press("z", chromedp.ModifierCtrl)
@@ -148,6 +162,7 @@ func TestCompletion(t *testing.T) {
 	if wide := get[bool](b, "document.documentElement.scrollWidth > innerWidth"); wide {
 		t.Error("the list is wider than the window")
 	}
+	settled()
 	b.click(".completion", "store.go")
 	holds("@file:src/session/store.go ")
 	b.press(kb.Enter)

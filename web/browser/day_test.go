@@ -23,9 +23,9 @@ var dayScript = `{"steps":[
 	{"match":"explain @greet.go","text":"It has one function, **main**."},
 	{"match":"what do the notes say","text":"They ask for milk."},
 	{"match":"only talk","text":"Then we talk."},
-	{"match":"count the lines","delayMs":300,"text":"There are sixteen."},
+	{"match":"count the lines","text":"There are sixteen."},
 	{"match":"Report of a subagent","text":"The subagent counted sixteen."},
-	{"match":"tell me all of it","text":` + quote(numbered(400)) + `,"delayMs":25},
+	{"match":"tell me all of it","text":` + quote(numbered(40)) + `,"stall":true},
 	{"match":"and then","text":"Then all was well.","repeat":true},
 	{"match":"from the other tab","text":"Seen in both."},
 	{"text":"Good day.","repeat":true}]}`
@@ -160,7 +160,7 @@ func (w *world) dayOfTheCrash(b *tab, p *program) {
 	t := w.t
 	t.Helper()
 	b.send("tell me all of it")
-	b.growing(numbered(400), 20)
+	b.growing(numbered(40), 20)
 	b.write("after that, stop")
 	b.press(kb.Enter, chromedp.ModifierAlt)
 	b.see(".queued-text", "after that, stop")

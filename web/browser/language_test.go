@@ -71,8 +71,8 @@ func TestChinese(t *testing.T) {
 	b.click(".tool-head", "greet.go")
 	b.chinese("a session")
 	b.axe("a session in Chinese")
-	for _, d := range []struct{ name, css, key string }{{"a new session", "dialog input[name=folder]", "n"}, {"the keys", "dialog .keys", "?"}, {"the tree", "dialog", "t"}, {"the settings", "dialog", ","}} {
-		b.until("nothing has the focus", "(document.activeElement.blur(), true)")
+	for _, d := range []struct{ name, css, key string }{{"a new session", "dialog input[name=folder]", "n"}, {"the keys", "dialog .keys", "?"}, {"the tree", "dialog .tree-line", "t"}, {"the settings", "dialog .setting-tools", ","}} {
+		b.unfocus()
 		b.press(d.key)
 		b.see(d.css, "")
 		b.chinese(d.name)
@@ -90,7 +90,7 @@ func TestChinese(t *testing.T) {
 	}
 
 	// A choice of the person counts more than the browser, and is kept.
-	b.until("nothing has the focus", "(document.activeElement.blur(), true)")
+	b.unfocus()
 	b.press(",")
 	b.see("dialog", "设置")
 	get[bool](b, `((s) => (s.value = "en", s.dispatchEvent(new Event("change", {bubbles: true})), true))(document.getElementById("settings-language"))`)
@@ -114,13 +114,9 @@ func TestKeysAndEars(t *testing.T) {
 		{"text":"Good day.","repeat":true}]}`)
 	w.put("greeter/secret.txt", "hello\n")
 	b := w.open(w.create("read"))
-	out := func() {
-		t.Helper()
-		b.until("nothing has the focus", "(document.activeElement.blur(), true)")
-	}
 
 	// The help says what the table has; single characters can be switched off there.
-	out()
+	b.unfocus()
 	b.press("?")
 	b.see("dialog .keys", "Search sessions")
 	b.axe("keyboard map")
@@ -130,7 +126,7 @@ func TestKeysAndEars(t *testing.T) {
 	b.click("input[name=single-keys]", "")
 	b.press(kb.Escape)
 	b.gone("dialog", "")
-	out()
+	b.unfocus()
 	b.press("n")
 	b.press("/", chromedp.ModifierAlt)
 	b.until("the search has the focus", "document.activeElement.id === 'search'")
@@ -138,7 +134,7 @@ func TestKeysAndEars(t *testing.T) {
 		t.Error("a single character was a key although it is switched off")
 	}
 	get[bool](b, "(localStorage.removeItem('piweb.keys'), true)")
-	out()
+	b.unfocus()
 	b.press("n")
 	b.see("dialog input[name=folder]", "")
 	b.press(kb.Escape)
@@ -164,6 +160,7 @@ func TestKeysAndEars(t *testing.T) {
 		}
 	}).observe(document.body, {subtree: true, childList: true, characterData: true}), true)`)
 	b.press(kb.Enter)
+	b.answered()
 	b.see(".row.assistant", "Good day.")
 	b.idle()
 	b.send("tell a secret")

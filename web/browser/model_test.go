@@ -1,9 +1,13 @@
 package browser
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // chooseJS picks an option as a person does: it is set, and the page is told.
@@ -31,7 +35,10 @@ func TestModelAndThinking(t *testing.T) {
 	choose(".model:not(.thinking-choice) select", "local/thinker")
 	b.until("its levels are offered", `!!document.querySelector('.thinking-choice option[value="high"]')`)
 	choose(".thinking-choice select", "high")
-	b.until("the level was taken", `document.querySelector('.thinking-choice select').value === "high"`)
+	b.poll("both choices are in the file", func() bool {
+		data, err := os.ReadFile(w.live(id).Log().Path())
+		return err == nil && bytes.Contains(data, []byte(`"modelId":"thinker"`)) && bytes.Contains(data, []byte(`"thinkingLevel":"high"`))
+	})
 	b.axe("the choice of model and thinking")
 
 	b.send("think")
@@ -43,6 +50,6 @@ func TestModelAndThinking(t *testing.T) {
 			t.Errorf("the request has no %s: %.400s", want, body)
 		}
 	}
-	b.visit(id)
-	b.until("model and level are those of the file", `document.querySelector('.model:not(.thinking-choice) select').value === "local/thinker" && document.querySelector('.thinking-choice select').value === "high"`)
+	b.do("reload", chromedp.Reload())
+	b.until("model and level are those of the file", `document.querySelector('.model:not(.thinking-choice) select')?.value === "local/thinker" && document.querySelector('.thinking-choice select')?.value === "high"`)
 }

@@ -3,6 +3,8 @@ package browser
 import (
 	"bufio"
 	"encoding/json"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,16 +37,30 @@ func buildProgram(t *testing.T) string {
 	return bin
 }
 
-// startProgram starts piweb in a home, on a free port.
+// startProgram starts piweb in a home, on a free port. It is one that the system gives
+// to nobody who asks for any: it must still be free when piweb is started again.
 func startProgram(t *testing.T, bin, home string) *program {
 	t.Helper()
 	p := &program{t: t, bin: bin, home: home}
 	t.Cleanup(p.stop)
-	p.start(0)
+	p.start(quietPort(t))
 	return p
 }
 
-// start starts it on a port; 0 takes a free one.
+func quietPort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 20_000 + rand.IntN(12_000)
+		if ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			ln.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
+// start starts it on a port.
 func (p *program) start(port int) {
 	t := p.t
 	t.Helper()

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 // it work and end below its parent, opens it, and finds a result that waits.
 func TestSubagents(t *testing.T) {
 	w := newWorld(t, startBrowser(t), `{"steps":[
-		{"match":"look at the file","delayMs":700,"text":"The file greets people."},
+		{"match":"look at the file","text":"The file greets people."},
 		{"match":"Report of a subagent","text":"I have read the report."},
 		{"match":"wait for ever","delayMs":60000,"text":"late"},
 		{"text":"Good day.","repeat":true}]}`)
@@ -20,6 +21,7 @@ func TestSubagents(t *testing.T) {
 	id := w.create("read")
 	b := w.open(id)
 	b.send("hello")
+	b.see(".row.assistant .markdown", "Good day.")
 	b.idle()
 
 	// Off at first; one click.
@@ -42,10 +44,12 @@ func TestSubagents(t *testing.T) {
 	b.picture("delegate.png")
 	b.click(".found-files button", "notes 漢字.md")
 	b.see(".given-files", "notes 漢字.md")
+	release := w.hold("look at the file")
 	b.click("dialog button[type=submit]", "Delegate")
 	b.gone("dialog", "")
 	b.see(".subagents .badge", "works")
 	b.see(".item.child .badge", "works")
+	release()
 	b.see(".subagents .badge", "done")
 	b.see(".item.child .badge", "done")
 	b.see(".item.child", "look at the file")
@@ -98,11 +102,10 @@ func TestSubagents(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(data), "\nReview it.\n") {
 		t.Errorf("the file: %s (%v)", data, err)
 	}
-	for _, p := range func() []subagent.Profile { l, _ := w.rt.Subagents().Profiles(w.project); return l }() {
-		if p.Name == "plan" && p.Enabled {
-			t.Error("plan is on")
-		}
-	}
+	b.poll("plan is off in the settings", func() bool {
+		list, _ := w.rt.Subagents().Profiles(w.project)
+		return slices.ContainsFunc(list, func(p subagent.Profile) bool { return p.Name == "plan" && !p.Enabled })
+	})
 }
 
 // fill types a text into a field.
@@ -139,6 +142,7 @@ func TestWaitingResult(t *testing.T) {
 	b.axe("a waiting result")
 	b.picture("waiting-result.png")
 	b.send("and?")
+	b.see(".row.assistant .markdown", "Good day.")
 	b.idle()
 	b.gone(".waiting-results", "")
 	b.see(".note", "The subagent “Find the answer” is done")

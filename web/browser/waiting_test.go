@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/piweb-go/piweb/agent"
 	"github.com/piweb-go/piweb/agent/tool"
@@ -23,7 +24,7 @@ func askSecrets(_ context.Context, call *tool.Call) agent.Verdict {
 // turn, on a page that was reloaded in between.
 func TestWaiting(t *testing.T) {
 	w := newWorld(t, startBrowser(t), `{"steps":[
-		{"match":"go on","text":`+quote(numbered(600))+`,"delayMs":20},
+		{"match":"go on","text":"It went on."},
 		{"match":"mind the tides","text":"The tides are minded."},
 		{"match":"at the end","text":"This is the end.","usage":{"input":1200,"output":30}},
 		{"match":"secret","toolCalls":[{"name":"read","arguments":{"path":"secret.txt"}}]},
@@ -33,8 +34,9 @@ func TestWaiting(t *testing.T) {
 	id := w.create("read")
 	b := w.open(id)
 
+	release := w.hold("go on")
 	b.send("go on")
-	b.growing(numbered(600), 8)
+	b.see(".round.stop", "")
 	b.write("mind the tides")
 	b.press(kb.Enter)
 	b.see(".queued-text", "mind the tides")
@@ -61,12 +63,14 @@ func TestWaiting(t *testing.T) {
 	b.until("they are in the box again", "document.querySelector('#composer').value === 'mind the tides\\n\\ntake this back too, or not'")
 	b.press(kb.Enter)
 	b.see(".queued", "mind the tides")
+	release()
+	b.see(".row.assistant", "It went on.")
 	b.see(".row.assistant", "The tides are minded.")
 	b.idle()
 
 	b.send("tell a secret")
 	b.see(".question", "Run read?")
-	b.visit(id) // a question is there for whoever comes
+	b.do("reload", chromedp.Reload()) // a question is there for whoever comes
 	b.see(".question", "it is a secret")
 	b.click(".question button", "Allow")
 	b.see(".row.assistant", "It says hello.")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -41,6 +42,42 @@ type world struct {
 	provider *modeltest.Server
 	origin   string
 	profile  *profile
+	held     *held
+}
+
+// held are requests that the provider does not answer yet.
+type held struct {
+	mu    sync.Mutex
+	until map[string]chan struct{} // by a text in the request
+}
+
+// hold lets the provider answer requests that have a text in them only when release
+// was called: what the page shows meanwhile can be looked at for as long as it takes.
+func (w *world) hold(text string) (release func()) {
+	until := make(chan struct{})
+	w.held.mu.Lock()
+	w.held.until[text] = until
+	w.held.mu.Unlock()
+	release = sync.OnceFunc(func() { close(until) })
+	w.t.Cleanup(release)
+	return release
+}
+
+func (h *held) wait(ctx context.Context, r modeltest.Recorded) {
+	h.mu.Lock()
+	var waits []chan struct{}
+	for text, until := range h.until {
+		if strings.Contains(string(r.Body), text) {
+			waits = append(waits, until)
+		}
+	}
+	h.mu.Unlock()
+	for _, until := range waits {
+		select {
+		case <-until:
+		case <-ctx.Done():
+		}
+	}
 }
 
 func newWorld(t *testing.T, browser context.Context, script string) *world {
@@ -60,8 +97,8 @@ func newWorldAt(t *testing.T, browser context.Context, home, script string) *wor
 // newHome is a world without a server: a home and a provider.
 func newHome(t *testing.T, home, script string) *world {
 	t.Helper()
-	w := &world{t: t, home: home, project: filepath.Join(home, "greeter")}
-	w.provider = modeltest.NewServerWith(t, modeltest.Parse(t, script), modeltest.Options{Key: "k"})
+	w := &world{t: t, home: home, project: filepath.Join(home, "greeter"), held: &held{until: map[string]chan struct{}{}}}
+	w.provider = modeltest.NewServerWith(t, modeltest.Parse(t, script), modeltest.Options{Key: "k", OnRequest: w.held.wait})
 	if err := os.CopyFS(w.project, os.DirFS("../../cmd/piweb/demo")); err != nil {
 		t.Fatal(err)
 	}
@@ -193,11 +230,13 @@ func (w *world) open(id string) *tab {
 func (b *tab) visit(id string) {
 	b.t.Helper()
 	get[string](b, "location.hash = "+quote("#/s/"+id))
+	b.until("the session is open", "document.querySelector('main')?.dataset.session === "+quote(id))
 	b.see("#composer:not(:disabled)", "")
 	b.until("the policy was read", "document.querySelector('.kind-button .kind-label')?.innerText.trim().length > 1")
 }
 
-// idle waits until the page says that the turn has ended.
+// idle waits until the page says that the turn has ended. The message that began it
+// must have been taken: see send.
 func (b *tab) idle() {
 	b.t.Helper()
 	b.see(".round[aria-label='Send']", "")

@@ -230,7 +230,7 @@ function App() {
   return html`<div class=${`app${menu ? " menu-open" : ""}${policyShown ? " policy-open" : ""}`}>
     <aside class="side" aria-label=${t("page.sessions")} tabindex=${-1} ref=${side}><${Sidebar} list=${list} current=${id} onNew=${startNew} onKeys=${() => setDialog({ name: "keys" })} onMemory=${() => setDialog({ name: "memory" })} onSettings=${() => setDialog({ name: "settings" })} onPick=${() => setMenu(false)} /></aside>
     ${menu && html`<div class="shade side-shade" onClick=${() => setMenu(false)} />`}
-    <main class="main" inert=${over || sheetOver}>
+    <main class="main" data-session=${id} inert=${over || sheetOver}>
       ${session ? html`<${SessionPage} key=${id} session=${session} kids=${kids} item=${item} policyOpen=${policyOpen} onPolicy=${togglePolicy} onMenu=${() => setMenu(true)} />`
         : html`<${Start} boot=${boot} list=${list} onNew=${() => startNew()} onMenu=${() => setMenu(true)} onOpen=${open} />`}
     </main>

@@ -67,7 +67,7 @@ export function Popover({ completion, onPick }) {
   });
   return html`<span class="visually-hidden" role="status">${said}</span>
     ${open && html`<div class="completions" onPointerDown=${(/** @type {PointerEvent} */ e) => e.preventDefault()}>
-      <div class="completion-list" role="listbox" id="completions" aria-label=${t("popover.name")} ref=${list}>
+      <div class="completion-list" role="listbox" id="completions" aria-busy=${partial || completion.waiting} aria-label=${t("popover.name")} ref=${list}>
         ${groups.map((g) => html`<div role="group" aria-label=${titleOf(g.kind)} key=${g.kind}>
           ${groups.length > 1 && html`<div class="completion-kind" aria-hidden="true">${titleOf(g.kind)}</div>`}
           ${g.items.map((item, i) => html`<div role="option" class="completion" key=${item.kind + item.id} id=${optionID(g.from + i)} data-id=${item.id} aria-selected=${g.from + i === chosen ? "true" : "false"}
