@@ -100,7 +100,23 @@ func findChild(v View) (ChildFact, error) {
 			return childFact(v, e) // the first one counts
 		}
 	}
-	return ChildFact{}, nil
+	return lostChild(v), nil
+}
+
+// lostChild tells a session whose only record of being a subagent is damaged. It was
+// limited by what cannot be read any more, so it is nobody's to go on with: as a normal
+// session it could do everything.
+func lostChild(v View) ChildFact {
+	d, ok := v.(interface{ Diagnostics() []session.Diagnostic })
+	if !ok {
+		return ChildFact{}
+	}
+	for _, odd := range d.Diagnostics() {
+		if odd.CustomType == SubagentType {
+			return ChildFact{Is: true, Invalid: fmt.Sprintf("the record on line %d, which says what it may do, is damaged", odd.Line)}
+		}
+	}
+	return ChildFact{}
 }
 
 func isChildMeta(e session.Entry) bool {
@@ -138,7 +154,7 @@ func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.LoadSkills, s.LoadExtensions = last(snap, "loadSkills").Bool(), last(snap, "loadExtensions").Bool()
+	s.LoadSkills, s.LoadExtensions = last(snap, "loadSkills").Type == gjson.True, last(snap, "loadExtensions").Type == gjson.True // nothing else is a yes
 	if exact := last(snap, "exactSystemPrompt"); exact.Type == gjson.String {
 		if halfPair(exact) {
 			return s, fmt.Errorf("its exactSystemPrompt holds half of a surrogate pair, so it cannot be sent as it is")

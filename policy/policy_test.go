@@ -246,6 +246,8 @@ func TestChildWithABrokenSnapshotIsRefused(t *testing.T) {
 		"extension tools":          {child(`{"version":1,"appendSystemPrompt":[],"tools":["web"],"loadExtensions":true}`), true},
 		"version 2":                {child(`{"version":2,"appendSystemPrompt":[],"tools":["read"]}`), false},
 		"no snapshot":              {child(`null`), false},
+		"a word for extensions":    {child(`{"version":1,"appendSystemPrompt":[],"tools":["web_search"],"loadExtensions":"true"}`), false},
+		"a number for extensions":  {child(`{"version":1,"appendSystemPrompt":[],"tools":["web_search"],"loadExtensions":1}`), false},
 		"no tools":                 {child(`{"version":1,"appendSystemPrompt":[]}`), false},
 		"unknown tool":             {child(`{"version":1,"appendSystemPrompt":[],"tools":["web"]}`), false},
 		"control tool":             {child(`{"version":1,"appendSystemPrompt":[],"tools":["Agent"],"loadExtensions":true}`), false},

@@ -123,7 +123,11 @@ func overrule(p Policy, r Request, t Trail) (Policy, Trail) {
 func resolveChild(c ChildFact) (Policy, Trail) {
 	src := Source{BySnapshot, c.Entry}
 	if c.Invalid != "" {
-		err := fmt.Errorf("%w (entry %s): %s; start a new subagent, this one is kept as it is", ErrSnapshot, c.Entry, c.Invalid)
+		at := ""
+		if c.Entry != "" {
+			at = fmt.Sprintf(" (entry %s)", c.Entry)
+		}
+		err := fmt.Errorf("%w%s: %s; start a new subagent, this one is kept as it is", ErrSnapshot, at, c.Invalid)
 		return Policy{Kind: Refused, Source: src, err: err}, Trail{{BySnapshot, true, "refused: " + c.Invalid}}
 	}
 	s := c.Snapshot

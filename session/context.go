@@ -89,7 +89,7 @@ func (b *builder) decode(e Entry) (Payload, error) {
 		if g.state == gistMessage {
 			p := MessagePayload{g.message()}
 			if g.text == gistNotUTF8 {
-				b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindNotText, e.Line, e.Offset, e.ID, notText})
+				b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{Kind: KindNotText, Line: e.Line, Offset: e.Offset, ID: e.ID, Text: notText})
 				b.decoded[e.pos] = p // told once
 			}
 			return p, nil
@@ -101,8 +101,8 @@ func (b *builder) decode(e Entry) (Payload, error) {
 	case errors.Is(err, ErrDamaged):
 		// What hangs on it goes on; pi would lose all that stands before.
 		p = Unknown{Type: e.Type}
-		b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindBadLine, e.Line, e.Offset, e.ID,
-			"the message is damaged and left out: " + describeDamage(line{}, b.damaged(e))})
+		b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{Kind: KindBadLine, Line: e.Line, Offset: e.Offset, ID: e.ID,
+			Text: "the message is damaged and left out: " + describeDamage(line{}, b.damaged(e))})
 	case err != nil:
 		return nil, err
 	default:
@@ -110,7 +110,7 @@ func (b *builder) decode(e Entry) (Payload, error) {
 			return nil, err
 		}
 		if isSaid(e.Type, e.Role) && !utf8.Valid(raw) {
-			b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindNotText, e.Line, e.Offset, e.ID, notText})
+			b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{Kind: KindNotText, Line: e.Line, Offset: e.Offset, ID: e.ID, Text: notText})
 		}
 	}
 	b.decoded[e.pos] = p
@@ -182,8 +182,8 @@ func (b *builder) selectEntries(branch []Entry) ([]Entry, error) {
 		}
 	}
 	if !keeping && c.FirstKeptEntryID != "" && c.FirstKeptEntryID != branch[at].ID {
-		b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{KindKept, branch[at].Line, branch[at].Offset, branch[at].ID,
-			fmt.Sprintf("firstKeptEntryId %s is not on the branch before the compaction; nothing before it is kept", c.FirstKeptEntryID)})
+		b.c.Diagnostics = append(b.c.Diagnostics, Diagnostic{Kind: KindKept, Line: branch[at].Line, Offset: branch[at].Offset, ID: branch[at].ID,
+			Text: fmt.Sprintf("firstKeptEntryId %s is not on the branch before the compaction; nothing before it is kept", c.FirstKeptEntryID)})
 	}
 	return append(selected, branch[at+1:]...), nil
 }

@@ -81,6 +81,8 @@ type Diagnostic struct {
 	Offset int64  `json:"offset,omitempty"` // of the line's first byte
 	ID     ID     `json:"id,omitempty"`
 	Text   string `json:"text"` // for people
+	// CustomType is what a damaged record says it was, where that can still be read.
+	CustomType string `json:"customType,omitempty"`
 }
 
 // truthy tells whether a JSON value counts as a value for pi: null, false, 0 and

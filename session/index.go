@@ -33,7 +33,7 @@ const (
 	// are scanned in the time that an index takes.
 	indexMin = 1 << 20
 	// indexMagic begins an index and names its format.
-	indexMagic = "piweb index 2\n"
+	indexMagic = "piweb index 3\n"
 
 	samples      = 16
 	sampleLength = 1024

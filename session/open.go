@@ -228,6 +228,7 @@ func (s *Session) checkLast() error {
 			kind, s.tailRead = KindTornTail, false
 		}
 		s.note(kind, e.Line, e.Offset, "", "the last record is damaged: %s; it is not read, the bytes stay where they are", describeDamage(line{}, raw))
+		s.diags[len(s.diags)-1].CustomType = e.CustomType
 	}
 	return nil
 }
@@ -261,11 +262,14 @@ func (s *Session) drop() {
 }
 
 func (s *Session) scanLine(l line) error {
-	whole, damage := 0, ""
+	whole, damage, was := 0, "", ""
 	s.segs = segments(s.segs[:0], l, s.opts.look())
 	for _, seg := range s.segs {
 		if seg.damage {
 			damage = describeDamage(l, seg.data)
+			if was == "" {
+				was = customTypeOf(seg.data)
+			}
 			continue
 		}
 		whole++
@@ -285,7 +289,20 @@ func (s *Session) scanLine(l line) error {
 		kind, what = KindTornTail, "is a fragment of a write that did not finish"
 	}
 	s.note(kind, l.num, l.offset, "", "the line %s: %s; %s, the bytes stay where they are", what, damage, rescued(whole))
+	s.diags[len(s.diags)-1].CustomType = was
 	return nil
+}
+
+// customTypeOf is what a damaged record says it was, "" where it does not. Quotes
+// inside a string are escaped, so a text that speaks of a custom type is none.
+func customTypeOf(damaged []byte) string {
+	const longest = 64
+	_, rest, ok := bytes.Cut(damaged, []byte(`"customType":"`))
+	name, _, whole := bytes.Cut(rest[:min(len(rest), longest+1)], []byte{'"'})
+	if !ok || !whole {
+		return ""
+	}
+	return string(name)
 }
 
 func rescued(n int) string {

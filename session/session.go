@@ -271,7 +271,7 @@ func (s *Session) Diagnostics() []Diagnostic {
 }
 
 func (s *Session) note(kind Kind, line int, offset int64, id ID, format string, args ...any) {
-	s.diags = append(s.diags, Diagnostic{kind, line, offset, id, fmt.Sprintf(format, args...)})
+	s.diags = append(s.diags, Diagnostic{Kind: kind, Line: line, Offset: offset, ID: id, Text: fmt.Sprintf(format, args...)})
 }
 
 // place is where the last entry with an id stands in entries.

@@ -54,7 +54,7 @@ func (s *Session) walk(leaf int) Branch {
 			if known {
 				kind, text = KindCycle, "the parent %s was passed already; the walk stops here"
 			}
-			b.Diagnostics = append(b.Diagnostics, Diagnostic{kind, e.Line, e.Offset, e.ID, fmt.Sprintf(text, e.Parent)})
+			b.Diagnostics = append(b.Diagnostics, Diagnostic{Kind: kind, Line: e.Line, Offset: e.Offset, ID: e.ID, Text: fmt.Sprintf(text, e.Parent)})
 			break
 		}
 		i = next

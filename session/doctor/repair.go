@@ -59,12 +59,34 @@ func Repair(path string) (string, Repaired, error) {
 	if s.Header().Raw == nil {
 		return "", Repaired{Changes: []Change{}}, nil // an empty file
 	}
+	if err := keepsLimits(s, path); err != nil {
+		return "", Repaired{}, err
+	}
 	look := repair{s: s, l: l, path: path, out: bufio.NewWriter(io.Discard), torn: bufio.NewWriter(io.Discard)}
 	if err := look.run(); err != nil || len(look.did.Changes) == 0 {
 		return "", look.did, err
 	}
 	did, err := write(s, l, path, look.did.Aside > 0)
 	return did.Path, did, err
+}
+
+// subagentType is the custom type of the record that limits a subagent.
+const subagentType = "pi-web:subagent"
+
+// keepsLimits refuses a subagent whose only record is damaged: a copy without it would
+// be a session that may do everything.
+func keepsLimits(s *session.Session, path string) error {
+	for e := range s.Entries() {
+		if e.CustomType == subagentType {
+			return nil
+		}
+	}
+	for _, d := range s.Diagnostics() {
+		if d.CustomType == subagentType {
+			return fmt.Errorf("%s: %w: the record on line %d, which says what this subagent may do, is damaged, and a copy without it could do everything; look at it with `piweb sessions show` or `piweb sessions export`", path, ErrCannot, d.Line)
+		}
+	}
+	return nil
 }
 
 // write makes the two files.
