@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -214,54 +213,6 @@ const twoAtOnce = `{"steps":[
 	{"match":"one","text":"seen"},
 	{"text":"ok","repeat":true}
 ]}`
-
-// The wire, per API: parallel and mixed results, a reload in another process, a
-// model that does not see, and back (T1, T8, T12, B1, B12; cases 1, 9, 10, 12, 20).
-func TestPicturesOnTheWire(t *testing.T) {
-	const ls = "a.png\nAGENTS.md\ngo.mod\n图 b.png"
-	chat := []string{"user: look", "tool: read a.png", "tool: " + ls, "tool: read 图",
-		"user: Attached media from tool result: + a.png (call p1): + <a.png> + 图 b.png (call p3): + <图 b.png>"}
-	messages := []string{"user: look", "user: result[read a.png + <a.png>] + result[" + ls + "] + result[read 图 + <图 b.png>]"}
-	lifted := "user: Attached media from tool result: + a.png (call p1): + <a.png> + 图 b.png (call p3): + <图 b.png>"
-	responses := []string{"user: look", "result: read a.png + <a.png>", "result: " + ls, "result: read 图 + <图 b.png>"}
-	gemini := []string{"user: look", "user: result[read a.png] + result[" + ls + "] + result[read 图]", lifted}
-	gemini3 := []string{"user: look", "user: result[read a.png + <a.png>] + result[" + ls + "] + result[read 图 + <图 b.png>]"}
-	for ref, want := range map[string][]string{
-		openai.API + "/sees":           chat,
-		anthropic.API + "/sees":        messages,
-		anthropic.API + "/lifts":       {"user: look", "user: result[read a.png] + result[" + ls + "] + result[read 图] + " + strings.TrimPrefix(lifted, "user: ")},
-		openai.ResponsesAPI + "/sees":  responses,
-		openai.ResponsesAPI + "/lifts": {"user: look", "result: read a.png", "result: " + ls, "result: read 图", lifted},
-		google.API + "/sees":           gemini,
-		google.API + "/gemini-3-pro":   gemini3,
-	} {
-		t.Run(ref, func(t *testing.T) {
-			api, _, _ := strings.Cut(ref, "/")
-			g := newGallery(t, twoAtOnce)
-			s := g.start(ref)
-			g.say(s, "look")
-			g.want("at once", want)
-			path := s.Log().Path()
-			if err := g.rt.Release(s); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Remove(filepath.Join(g.project, "a.png")); err != nil { // what was read is a snapshot
-				t.Fatal(err)
-			}
-			g.reopen(path, ref, "say after reload")
-			g.want("reloaded", append(slices.Clone(want), "user: say after reload"))
-			g.reopen(path, api+"/blind", "say blind")
-			if strings.Contains(string(g.last().Body), `"image`) || strings.Contains(string(g.last().Body), "base64,") {
-				t.Error("a picture went to a model that takes none")
-			}
-			if text := string(g.last().Body); !strings.Contains(text, "[image omitted: current model has no image input] a.png") || !strings.Contains(text, "图 b.png") {
-				t.Errorf("the model is not told: %s", text)
-			}
-			g.reopen(path, ref, "say again")
-			g.want("back", append(slices.Clone(want), "user: say after reload", "user: say blind", "user: say again"))
-		})
-	}
-}
 
 func (g *gallery) reopen(path, ref, text string) {
 	g.t.Helper()
