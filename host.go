@@ -91,10 +91,16 @@ func (h *host) config(cwd string) *config.Config {
 	return config.Load(h.env(cwd), config.Options{SessionDir: h.sessionDir})
 }
 
-// Settings is the defaultTools setting of a folder.
+// Settings is the defaultTools setting of a folder. Where nothing is set, a confined
+// session has all tools that can be kept to the folder: without bash it could not
+// search with pi's default.
 func (h *host) Settings(cwd string) (policy.Setting, error) {
 	tools := h.config(cwd).Settings.DefaultTools
-	return policy.Setting{Given: tools.Set, Tools: tools.Names, From: tools.Source}, nil
+	set := policy.Setting{Given: tools.Set, Tools: tools.Names, From: tools.Source}
+	if h.confine {
+		set.Default, set.Why = tool.ConfinedNames(), "confined: what can be kept to the folder"
+	}
+	return set, nil
 }
 
 // Tools constructs the built-in tools that this program has.

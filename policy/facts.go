@@ -43,6 +43,10 @@ type Setting struct {
 	Given bool
 	Tools []string
 	From  string // where it stands, for the trail
+	// Default is what holds where nothing is set, and Why is for the trail; nil for
+	// pi's built-in default.
+	Default []string
+	Why     string
 }
 
 // ChildFact says whether the session is a subagent's.

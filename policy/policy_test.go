@@ -49,6 +49,8 @@ func TestPrecedence(t *testing.T) {
 		{"settings", Facts{Settings: settings}, "open by settings: read, bash"},
 		{"empty settings are not Chat Only", Facts{Settings: Setting{Given: true}}, "open by settings: no built-in tools"},
 		{"default", Facts{}, "open by default: read, bash, edit, write"},
+		{"default of this program", Facts{Settings: Setting{Default: []string{"read", "ls"}, Why: "confined"}}, "open by default: read, ls"},
+		{"settings over the default of this program", Facts{Settings: Setting{Given: true, Tools: []string{"bash"}, Default: []string{"read"}}}, "open by settings: bash"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, trail := Resolve(c.f)

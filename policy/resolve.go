@@ -84,8 +84,16 @@ func Resolve(f Facts) (Policy, Trail) {
 
 func resolveSettings(s Setting, t Trail) (Policy, Trail) {
 	if !s.Given {
-		t = append(t, Step{BySettings, false, "no defaultTools"}, Step{ByDefault, true, describeTools(builtinDefault())})
-		return open(builtinDefault(), Source{By: ByDefault}), t
+		tools := builtinDefault()
+		if s.Default != nil {
+			tools = slices.Clone(s.Default)
+		}
+		text := describeTools(tools)
+		if s.Why != "" {
+			text += " (" + s.Why + ")"
+		}
+		t = append(t, Step{BySettings, false, "no defaultTools"}, Step{ByDefault, true, text})
+		return open(tools, Source{By: ByDefault}), t
 	}
 	tools := []string{}
 	var unknown []string

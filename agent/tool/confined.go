@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/piweb-go/piweb/internal/confine"
@@ -21,12 +22,14 @@ import (
 // ok is false for a tool that cannot be kept to a folder, such as bash, which starts
 // any program: a confined session does not have it.
 func Confined(t Tool) (c Tool, ok bool) {
-	switch t.Declaration().Name {
-	case "read", "edit", "write", "grep", "find", "ls":
+	if slices.Contains(ConfinedNames(), t.Declaration().Name) {
 		return &keptInside{t}, true
 	}
 	return nil, false
 }
+
+// ConfinedNames are the tools that can be kept to a folder, in a fresh slice.
+func ConfinedNames() []string { return []string{"read", "edit", "write", "grep", "find", "ls"} }
 
 type keptInside struct{ Tool }
 
