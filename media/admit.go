@@ -3,7 +3,7 @@ package media
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"image"
 	"io"
 )
 
@@ -18,6 +18,7 @@ type Admitted struct {
 	// Source is the picture as it came, upright: what a person who opens the
 	// file sees.
 	Source Source
+	Part   Part // of the source; the zero value for all of it
 }
 
 // Source is a picture as it came.
@@ -29,8 +30,20 @@ type Source struct {
 	Frames        int // 1 for a still picture
 }
 
-// Scaled tells whether the picture has fewer pixels than its source.
-func (a *Admitted) Scaled() bool { return a.Width != a.Source.Width || a.Height != a.Source.Height }
+// Scaled tells whether the picture has fewer pixels than its source, or than the
+// part of it.
+func (a *Admitted) Scaled() bool {
+	w, h := a.from()
+	return a.Width != w || a.Height != h
+}
+
+// from are the sides of what was admitted, before it was scaled.
+func (a *Admitted) from() (width, height int) {
+	if a.Part != (Part{}) {
+		return a.Part.Width, a.Part.Height
+	}
+	return a.Source.Width, a.Source.Height
+}
 
 // Admitter admits pictures. It is safe for concurrent use; it decodes one
 // picture at a time, so that its memory is bounded however many callers wait.
@@ -62,6 +75,15 @@ func (a *Admitter) Admit(ctx context.Context, data []byte) (*Admitted, error) {
 // the limit is refused without being read, and what grows meanwhile is not read
 // to its end.
 func (a *Admitter) AdmitFrom(ctx context.Context, r io.Reader, size int64) (*Admitted, error) {
+	data, err := a.read(ctx, r, size)
+	if err != nil {
+		return nil, err
+	}
+	return a.admit(ctx, data)
+}
+
+// read takes the bytes of a picture, if they are within the limit.
+func (a *Admitter) read(ctx context.Context, r io.Reader, size int64) ([]byte, error) {
 	if size > a.limits.Input {
 		return nil, &Error{Problem: TooLarge, Size: size, Limit: a.limits.Input}
 	}
@@ -69,38 +91,16 @@ func (a *Admitter) AdmitFrom(ctx context.Context, r io.Reader, size int64) (*Adm
 	if err != nil {
 		return nil, err
 	}
-	return a.Admit(ctx, data)
+	if n := int64(len(data)); n > a.limits.Input {
+		return nil, &Error{Problem: TooLarge, Size: n, Limit: a.limits.Input}
+	}
+	return data, nil
 }
 
 // admit does without the limit on the input: pictures that are in a session
 // already are bounded like new ones, and refused for other reasons only.
 func (a *Admitter) admit(ctx context.Context, data []byte) (*Admitted, error) {
-	key := sha256.Sum256(data)
-	if found := a.cache.get(key); found != nil {
-		return found, nil
-	}
-	h, err := look(data, a.limits)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer a.leave()
-	if found := a.cache.get(key); found != nil { // another caller was first
-		return found, nil
-	}
-	admitted, err := a.bound(ctx, data, h)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(admitted.Data)
-	admitted.SHA256 = hex.EncodeToString(sum[:])
-	a.cache.put(key, admitted)
-	if sum != key {
-		a.cache.put(sum, admitted) // admitted again it stays what it is
-	}
-	return admitted, nil
+	return a.once(ctx, sha256.Sum256(data), data, func(h header) (*Admitted, error) { return a.bound(ctx, data, h) })
 }
 
 func (a *Admitter) enter(ctx context.Context) error {
@@ -121,30 +121,45 @@ func (a *Admitter) bound(ctx context.Context, data []byte, h header) (*Admitted,
 	if err != nil {
 		return nil, err
 	}
-	out := &Admitted{MIME: h.mime, Width: h.width, Height: h.height, Source: Source{
-		MIME: h.mime, Size: int64(len(data)), Width: h.width, Height: h.height, Orientation: h.orientation, Frames: h.frames}}
-	if turns(h.orientation) {
-		out.Source.Width, out.Source.Height = h.height, h.width
-	}
+	out := &Admitted{MIME: h.mime, Width: h.width, Height: h.height, Source: h.source(len(data))}
 	if h.keeps(a.limits) {
 		if clean := cleanAs(h.mime, data); base64Len(len(clean)) < a.limits.StoredBase64 {
 			out.Data = clean
 			return out, nil
 		}
 	}
-	w, ht := fit(h.width, h.height, a.limits.StoredSide)
+	return out, a.redraw(ctx, out, img, h)
+}
+
+// redraw makes pixels storable: small enough, upright, and encoded anew.
+func (a *Admitter) redraw(ctx context.Context, out *Admitted, img image.Image, h header) error {
+	w, ht := fit(img.Bounds().Dx(), img.Bounds().Dy(), a.limits.StoredSide)
 	small, err := scale(ctx, img, w, ht)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	img = nil // the large one can go
 	small = upright(small, h.orientation)
 	data, small, mime, err := encode(ctx, small, h.mime, a.limits.StoredBase64)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out.Data, out.MIME, out.Width, out.Height = data, mime, small.Rect.Dx(), small.Rect.Dy()
-	return out, nil
+	return nil
+}
+
+// upright are the sides as a person sees them.
+func (h header) upright() (width, height int) {
+	if turns(h.orientation) {
+		return h.height, h.width
+	}
+	return h.width, h.height
+}
+
+// source describes the picture as it came.
+func (h header) source(size int) Source {
+	w, ht := h.upright()
+	return Source{MIME: h.mime, Size: int64(size), Width: w, Height: ht, Orientation: h.orientation, Frames: h.frames}
 }
 
 // keeps tells whether the pixels may stay as they are encoded.

@@ -67,7 +67,11 @@ func encodeOutput(o output) string {
 // at pixels must know the scale.
 func (a *Admitted) sentence(name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Read picture %s (%s, %s, %d×%d).", name, a.MIME, Size(int64(len(a.Data))), a.Width, a.Height)
+	what := "picture"
+	if a.Part != (Part{}) {
+		what = fmt.Sprintf("the part %v of picture", a.Part)
+	}
+	fmt.Fprintf(&b, "Read %s %s (%s, %s, %d×%d).", what, name, a.MIME, Size(int64(len(a.Data))), a.Width, a.Height)
 	s := a.Source
 	if s.Frames > 1 {
 		fmt.Fprintf(&b, " It is an animation of %d frames; this is the first.", s.Frames)
@@ -75,9 +79,15 @@ func (a *Admitted) sentence(name string) string {
 	if s.Orientation > 1 {
 		b.WriteString(" It was turned upright as its camera says.")
 	}
-	if a.Scaled() {
-		fmt.Fprintf(&b, " It was scaled down from %d×%d; multiply its coordinates by %s to get those of the file.",
-			s.Width, s.Height, strconv.FormatFloat(float64(s.Width)/float64(a.Width), 'f', 2, 64))
+	w, h := a.from()
+	factor := strconv.FormatFloat(float64(w)/float64(a.Width), 'f', 2, 64)
+	switch part := a.Part != (Part{}); {
+	case part && a.Scaled():
+		fmt.Fprintf(&b, " It was scaled down; multiply its coordinates by %s and add %d,%d to get those of the file, which has %d×%d.", factor, a.Part.X, a.Part.Y, s.Width, s.Height)
+	case part:
+		fmt.Fprintf(&b, " Add %d,%d to its coordinates to get those of the file, which has %d×%d.", a.Part.X, a.Part.Y, s.Width, s.Height)
+	case a.Scaled():
+		fmt.Fprintf(&b, " It was scaled down from %d×%d; multiply its coordinates by %s to get those of the file.", w, h, factor)
 	}
 	return b.String()
 }

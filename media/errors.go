@@ -21,6 +21,7 @@ const (
 	NotSmall                       // cannot be made small enough to be stored
 	NotReadable                    // base64 that is none
 	TooMany                        // more pictures than one result may have
+	NotInside                      // a part that does not lie in the picture
 )
 
 // Error is the refusal of a picture. It never holds the picture's bytes.
@@ -31,6 +32,7 @@ type Error struct {
 	Looks   string // what it looks like, where known
 	Width   int    // as announced, where that is the problem
 	Height  int
+	Part    Part  // that was asked for, where that is the problem
 	Err     error // of the decoder
 }
 
@@ -52,6 +54,8 @@ func (e *Error) Error() string {
 		return "the picture cannot be made small enough to be sent"
 	case TooMany:
 		return "there are too many pictures in one result"
+	case NotInside:
+		return fmt.Sprintf("the part %v does not lie in the picture, which has %d×%d pixels", e.Part, e.Width, e.Height)
 	case NotReadable:
 		return "the picture's data is no valid base64"
 	}
@@ -93,6 +97,8 @@ func (e *Error) About(name string) string {
 		return fmt.Sprintf("Error: the picture format is not supported or the content is not valid: %s. Its %s look like %s%s.", name, Size(e.Size), e.Looks, hint)
 	case BadFormat:
 		return fmt.Sprintf("Error: the picture format is not supported (%s): %s. PNG, JPEG, GIF and WebP are; convert it and read the copy.", e.Looks, name)
+	case NotInside:
+		return fmt.Sprintf("Error: the part %v does not lie in the picture, which has %d×%d pixels: %s. Choose one that does; x and y count from the top left corner.", e.Part, e.Width, e.Height, name)
 	case NotSmall:
 		return "Error: the picture cannot be made small enough to be sent: " + name
 	}

@@ -84,10 +84,11 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// The parameters are pi's: names, types and which are required.
+// The parameters are pi's: names, types and which are required. One is our own: part,
+// by which a model looks at a rectangle of a large picture.
 func TestParametersArePis(t *testing.T) {
 	want := map[string]string{
-		"read":  "path:string! offset:number limit:number",
+		"read":  "path:string! offset:number limit:number part:object",
 		"bash":  "command:string! timeout:number",
 		"edit":  "path:string! edits:array!",
 		"write": "path:string! content:string!",

@@ -13,11 +13,13 @@ import (
 )
 
 // picture answers a call that reads a picture, or what its name says is one. f is
-// open and was read up to the end of start. offset and limit mean nothing here.
+// open and was read up to the end of start. offset and limit mean nothing here, and
+// part is the rectangle to look at.
 //
 // What stands in the file afterwards is the picture as it was now: it is never
 // read again from its path.
-func (t *Read) picture(ctx context.Context, name string, f *os.File, start []byte, v media.Verdict) (Result, error) {
+func (t *Read) picture(ctx context.Context, args readArgs, f *os.File, start []byte, v media.Verdict) (Result, error) {
+	name := args.Path
 	info, err := f.Stat()
 	if err != nil {
 		return Error(fmt.Sprintf("Cannot read %s: %s", name, reason(err))), nil
@@ -34,7 +36,13 @@ func (t *Read) picture(ctx context.Context, name string, f *os.File, start []byt
 	case media.Empty:
 		return refuse(media.NoContent), nil
 	}
-	admitted, err := t.opts.Pictures.AdmitFrom(ctx, io.MultiReader(bytes.NewReader(start), f), info.Size())
+	whole := io.MultiReader(bytes.NewReader(start), f)
+	var admitted *media.Admitted
+	if args.Part == nil {
+		admitted, err = t.opts.Pictures.AdmitFrom(ctx, whole, info.Size())
+	} else {
+		admitted, err = t.opts.Pictures.AdmitPart(ctx, whole, info.Size(), args.picturePart())
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return Error(fmt.Sprintf("Reading %s was stopped before it was done.", name)), nil

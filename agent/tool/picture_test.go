@@ -156,3 +156,26 @@ func TestReadPictureStopped(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReadPart: a part of a picture comes at full size, and one that is not in it is
+// an error that says how large the picture is.
+func TestReadPart(t *testing.T) {
+	dir := t.TempDir()
+	writeTestFile(t, filepath.Join(dir, "a.png"), string(pictures.PNG(pictures.Flat(3000, 40))))
+	writeTestFile(t, filepath.Join(dir, "a.txt"), "text\n")
+	for _, c := range []struct{ name, args, want string }{
+		{"inside", `{"path":"a.png","part":{"x":2500,"y":10,"width":400,"height":20}}`, "Read the part 2500,10 400×20 of picture a.png"},
+		{"fractions", `{"path":"a.png","part":{"x":0.9,"y":0,"width":400.0,"height":2e1}}`, "Read the part 0,0 400×20 of picture a.png"},
+		{"outside", `{"path":"a.png","part":{"x":2900,"y":10,"width":400,"height":20}}`, "does not lie in the picture, which has 3000×40 pixels: a.png"},
+		{"beyond all numbers", `{"path":"a.png","part":{"x":1e300,"y":-1e300,"width":1e300,"height":1}}`, "does not lie in the picture"},
+		{"of a text", `{"path":"a.txt","part":{"x":0,"y":0,"width":1,"height":1}}`, "text"},
+	} {
+		r, err := NewRead(Options{}).Run(t.Context(), &Call{ID: "c", Name: "read", Arguments: json.RawMessage(c.args), CWD: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Content.PlainText(); !strings.Contains(got, c.want) || r.IsError != strings.Contains(c.want, "not lie") {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}

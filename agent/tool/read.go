@@ -29,6 +29,17 @@ type readArgs struct {
 	Path   string   `json:"path"`
 	Offset *float64 `json:"offset"` // lines, from 1
 	Limit  *float64 `json:"limit"`  // lines
+	Part   *struct {
+		X, Y, Width, Height float64
+	} `json:"part"` // of a picture, in pixels
+}
+
+// picturePart is the part of a picture that is wanted; the zero value for all.
+func (a readArgs) picturePart() media.Part {
+	if a.Part == nil {
+		return media.Part{}
+	}
+	return media.Part{X: wholeNumber(a.Part.X), Y: wholeNumber(a.Part.Y), Width: wholeNumber(a.Part.Width), Height: wholeNumber(a.Part.Height)}
 }
 
 // lines turns the arguments into a range. An offset before the file begins
@@ -80,7 +91,7 @@ func (t *Read) Run(ctx context.Context, call *Call) (Result, error) {
 	}
 	start = start[:n]
 	if v := media.Judge(path, start); v.Kind != media.Other {
-		return t.picture(ctx, args.Path, f, start, v)
+		return t.picture(ctx, args, f, start, v)
 	}
 
 	return readLines(ctx, args, io.MultiReader(bytes.NewReader(start), f))
