@@ -40,6 +40,9 @@ func (a *app) serveCommand() *cobra.Command {
 			if f.listen != "" && cmd.Flags().Changed("port") {
 				return usage("--listen holds the port; leave --port out")
 			}
+			if err := f.check(); err != nil {
+				return err
+			}
 			return a.serve(cmd.Context(), f, cmd.Flags().Changed("port"))
 		},
 	}

@@ -24,6 +24,7 @@ type serveGuard struct {
 	proxies   []string
 	grace     time.Duration
 	limits    server.Limits
+	streams   int
 }
 
 func (g *serveGuard) flags(cmd *cobra.Command) {
@@ -35,7 +36,39 @@ func (g *serveGuard) flags(cmd *cobra.Command) {
 	fl.DurationVar(&g.grace, "grace", 0, "how long running turns may go on after a stop, before they are aborted and kept as far as they came")
 	fl.Float64Var(&g.limits.UserRate, "user-rate", 100, "requests that one user may send in a second; -1 for any number")
 	fl.Float64Var(&g.limits.AddressRate, "address-rate", 200, "requests that one address may send in a second; -1 for any number")
+	fl.IntVar(&g.limits.UserBurst, "user-burst", 2000, "how many more of them at once")
+	fl.IntVar(&g.limits.AddressBurst, "address-burst", 4000, "how many more of them at once")
+	fl.Float64Var(&g.limits.FailedRate, "failed-rate", 1, "requests in a second of one address that let nobody in; -1 for any number")
+	fl.IntVar(&g.limits.FailedBurst, "failed-burst", 60, "how many more of them at once")
 	fl.IntVar(&g.limits.UserStreams, "user-streams", 64, "streams that one user may have open; -1 for any number")
+	fl.IntVar(&g.streams, "streams", 256, "streams that may be open in all, 1 to 100000")
+}
+
+// check refuses limits that are none: a server that lets nobody ask is a mistake, and so
+// is one that takes whatever comes.
+func (g *serveGuard) check() error {
+	for _, c := range []struct {
+		flag string
+		n    float64
+		any  bool // whether -1 is any number
+	}{
+		{"--user-rate", g.limits.UserRate, true}, {"--address-rate", g.limits.AddressRate, true}, {"--failed-rate", g.limits.FailedRate, true},
+		{"--user-burst", float64(g.limits.UserBurst), false}, {"--address-burst", float64(g.limits.AddressBurst), false}, {"--failed-burst", float64(g.limits.FailedBurst), false},
+		{"--user-streams", float64(g.limits.UserStreams), true}, {"--streams", float64(g.streams), false},
+	} {
+		const most = 1e5
+		switch {
+		case c.any && c.n == -1:
+		case c.any && !(c.n > 0 && c.n <= most):
+			return usage("%s wants a number above 0, at most %d, or -1 for any number", c.flag, int(most))
+		case !c.any && !(c.n >= 1 && c.n <= most):
+			return usage("%s wants a number from 1 to %d", c.flag, int(most))
+		}
+	}
+	if g.grace < 0 || g.grace > time.Hour {
+		return usage("--grace wants a time from 0s to 1h")
+	}
+	return nil
 }
 
 // Errors of a start that would let strangers in, or let tokens out.
@@ -64,7 +97,7 @@ func (g *serveGuard) open(rt *piweb.Runtime, sc *server.Config, f serveFlags, po
 		}
 		sc.Proxies = append(sc.Proxies, prefix)
 	}
-	sc.Grace, sc.Limits = g.grace, g.limits
+	sc.Grace, sc.Limits, sc.MaxStreams = g.grace, g.limits, g.streams
 	sc.Secret = func() (string, error) { return account.CookieSecret(rt.AgentDir()) }
 	ln, err := listenOn(f.listen, f.port, portChosen)
 	if err != nil {
