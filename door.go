@@ -29,6 +29,8 @@ const (
 	askImport  = "import"
 	askLeaf    = "leaf"
 	askLabel   = "label"
+	askCompact = "compact"
+	askLimits  = "limits"
 	askRelease = "release"
 )
 
@@ -180,6 +182,10 @@ func (r *Runtime) asked(ctx context.Context, q question, s *Session, c *owner.Co
 		return body(q, func(b leafBody) (any, error) { return r.MoveLeaf(ctx, q.Path, b.Target) })
 	case askLabel:
 		return body(q, func(b labelBody) (any, error) { return nil, r.SetLabel(ctx, q.Path, b.Target, b.Label) })
+	case askCompact:
+		return body(q, func(b compactBody) (any, error) { return r.askedCompact(ctx, q.Path, b, c) })
+	case askLimits:
+		return body(q, func(b limitsBody) (any, error) { return nil, r.subagents.SetLimits(ctx, q.Path, b.Limits) })
 	case askImport:
 		return body(q, func(b importBody) (any, error) { return r.importFrom(q.Path, b) })
 	case askFork:

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 
+	"github.com/piweb-go/piweb/agent"
+	"github.com/piweb-go/piweb/agent/compact"
 	"github.com/piweb-go/piweb/policy"
 	"github.com/piweb-go/piweb/session"
+	"github.com/piweb-go/piweb/subagent"
 	"github.com/piweb-go/piweb/toolselect"
 	"github.com/piweb-go/piweb/wrapper"
 )
@@ -44,6 +47,10 @@ var foreignErrors = []struct {
 	{"closed", wrapper.ErrClosed},
 	{"shutdown", wrapper.ErrShutdown},
 	{"no-model", ErrNoModel},
+	{"nothing-to-compact", agent.ErrNothingToCompact},
+	{"no-compactor", agent.ErrNoCompactor},
+	{"no-summary", compact.ErrEmpty},
+	{"limits", subagent.ErrLimits},
 	{"overruled", policy.ErrOverruled},
 	{"snapshot", policy.ErrSnapshot},
 	{"tool-names", toolselect.ErrNames},

@@ -39,11 +39,10 @@ func (r *Runtime) Delete(ctx context.Context, path string) ([]session.Trashed, e
 		}
 	}
 	var out []session.Trashed
-	for _, p := range paths {
-		err := r.letGo(p)
-		if err == nil {
-			var t session.Trashed
-			if t, err = session.Trash(p, r.companions, r.session); err == nil {
+	for i, p := range paths {
+		went, err := r.trash(ctx, p, i > 0)
+		for _, t := range went {
+			if !slices.ContainsFunc(out, func(o session.Trashed) bool { return o.Path == t.Path }) {
 				out = append(out, t)
 			}
 		}
@@ -56,6 +55,24 @@ func (r *Runtime) Delete(ctx context.Context, path string) ([]session.Trashed, e
 		errs = append(errs, r.gone(p))
 	}
 	return out, errors.Join(errs...)
+}
+
+// trash moves one file. A subagent that another program holds goes there, with those
+// below it.
+func (r *Runtime) trash(ctx context.Context, path string, below bool) (went []session.Trashed, err error) {
+	if below {
+		if done, err := r.handed(ctx, path, askDelete, nil, &went); done {
+			return went, err
+		}
+	}
+	if err := r.letGo(path); err != nil {
+		return nil, err
+	}
+	t, err := session.Trash(path, r.companions, r.session)
+	if err != nil {
+		return nil, err
+	}
+	return []session.Trashed{t}, nil
 }
 
 func (r *Runtime) restoreAll(list []session.Trashed) error {

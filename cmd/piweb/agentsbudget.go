@@ -54,7 +54,7 @@ func (a *app) budgetCommand() *cobra.Command {
 				return usage("%v", err)
 			}
 			if given {
-				if err := m.SetLimits(cmd.Context(), path, next); err != nil {
+				if err := rt.SetLimits(cmd.Context(), path, next); err != nil {
 					return err
 				}
 				if over, err = m.Overview(cmd.Context(), path); err != nil {

@@ -97,15 +97,13 @@ func (a *app) compactCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := rt.Open(cmd.Context(), path, piweb.OpenOptions{Model: model, CWD: folder})
-			if err != nil {
-				return err
+			if other, ok := rt.Elsewhere(path); ok {
+				a.notef("note: process %d holds the session and sums it up\n", other.Holder.PID)
+				if model != "" {
+					a.notef("note: --model holds for a session that starts here; this one keeps its own\n")
+				}
 			}
-			c, err := s.Compact(cmd.Context(), strings.Join(args[1:], " "))
-			if err != nil {
-				return err
-			}
-			done, err := c.Result(cmd.Context())
+			done, err := rt.Compact(cmd.Context(), path, strings.Join(args[1:], " "), piweb.OpenOptions{Model: model, CWD: folder})
 			if err != nil {
 				return err
 			}
