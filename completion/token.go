@@ -34,13 +34,14 @@ const maxToken = 8192
 // count as a word that goes on. An id without quotes goes to the next blank: what
 // of the punctuation at its end belongs to it, the one who resolves it decides.
 func Next(text string, from int) (Token, bool) {
+	blank := -1
 	for i := from; i < len(text); i++ {
 		switch text[i] {
 		case '@', '$', '#', '/':
 			if !startsWord(text[:i]) {
 				continue
 			}
-			if t, ok := tokenAt(text, i); ok {
+			if t, ok := tokenAt(text, i, &blank); ok {
 				return t, true
 			}
 		}
@@ -61,18 +62,20 @@ func Parse(text string) []Token {
 	}
 }
 
-func tokenAt(text string, at int) (Token, bool) {
+// tokenAt reads the token at a trigger. blank is where the next blank behind some
+// place stands, if that is known.
+func tokenAt(text string, at int, blank *int) (Token, bool) {
 	t := Token{Trigger: text[at : at+1], Start: at}
 	rest := text[at+1:]
 	if n := kindLen(rest); n > 0 {
 		t.Kind = rest[:n]
 		id := rest[n+1:]
-		if t.read(id, at+1+n+1, `"`, true) {
+		if t.read(id, at+1+n+1, `"`, true, blank) {
 			return t, true
 		}
 		t.Kind = ""
 	}
-	if t.Trigger != "@" || !t.read(rest, at+1, `"'`, false) {
+	if t.Trigger != "@" || !t.read(rest, at+1, `"'`, false, blank) {
 		return Token{}, false
 	}
 	return t, true
@@ -97,7 +100,7 @@ func kindLen(text string) int {
 func isKind(kind string) bool { return kind != "" && kindLen(kind+":") == len(kind) }
 
 // read takes the id at the start of rest, which begins at byte at of the text.
-func (t *Token) read(rest string, at int, quotes string, lines bool) bool {
+func (t *Token) read(rest string, at int, quotes string, lines bool, blank *int) bool {
 	if rest == "" {
 		return false
 	}
@@ -111,13 +114,13 @@ func (t *Token) read(rest string, at int, quotes string, lines bool) bool {
 			return true
 		}
 	}
-	n := len(rest)
-	for i, r := range rest {
-		if isBlank(r) {
-			n = i
-			break
+	if *blank < at { // looked for once: a long text without blanks may hold many triggers
+		*blank = at + len(rest)
+		if i := strings.IndexFunc(rest, isBlank); i >= 0 {
+			*blank = at + i
 		}
 	}
+	n := *blank - at
 	if n == 0 || n > maxToken {
 		return false
 	}
@@ -130,7 +133,11 @@ func (t *Token) read(rest string, at int, quotes string, lines bool) bool {
 func quoted(text string, newlines bool) (id string, n int) {
 	var out strings.Builder
 	quote := text[0]
-	for i := 1; i < len(text) && i < maxToken; i++ {
+	text = text[:min(len(text), maxToken)]
+	if strings.IndexByte(text[1:], quote) < 0 { // the usual case, seen without copying
+		return "", 0
+	}
+	for i := 1; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == quote:
 			return out.String(), i + 1
@@ -194,13 +201,14 @@ func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }
 
 // startsWord says whether a word may begin behind a text.
 func startsWord(before string) bool {
-	if before == "" {
-		return true
-	}
 	r, size := utf8.DecodeLastRuneInString(before)
+	for unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r) {
+		before = before[:len(before)-size] // a mark is as the letter that it stands on
+		r, size = utf8.DecodeLastRuneInString(before)
+	}
 	switch {
-	case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r):
-		return startsWord(before[:len(before)-size])
+	case before == "":
+		return true
 	case unicode.In(r, unspaced...):
 		return true
 	case unicode.IsLetter(r), unicode.IsNumber(r), r == utf8.RuneError && size == 1:
