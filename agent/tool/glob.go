@@ -60,26 +60,33 @@ func (g nameGlob) smartCase() nameGlob {
 	return g
 }
 
-// alternatives is an upper bound of the patterns that braces stand for.
+// alternatives is how many patterns braces stand for; more than maxAlternatives are
+// counted as one more. Braces in braces multiply as others do.
 func alternatives(pattern string) int {
-	total, depth, here := 1, 0, 1
-	for i := 0; i < len(pattern) && total <= maxAlternatives; i++ {
-		switch pattern[i] {
-		case '\\':
+	type level struct{ sum, product int }
+	most := func(n int) int { return min(n, maxAlternatives+1) }
+	open := []level{{0, 1}}
+	for i := 0; i < len(pattern); i++ {
+		top := &open[len(open)-1]
+		switch c := pattern[i]; {
+		case c == '\\':
 			i++
-		case '{':
-			depth++
-		case ',':
-			if depth > 0 {
-				here++
-			}
-		case '}':
-			if depth--; depth == 0 {
-				total, here = total*here, 1
-			}
+		case c == '{':
+			open = append(open, level{0, 1})
+		case c == ',' && len(open) > 1:
+			top.sum, top.product = most(top.sum+top.product), 1
+		case c == '}' && len(open) > 1:
+			n := most(top.sum + top.product)
+			open = open[:len(open)-1]
+			top = &open[len(open)-1]
+			top.product = most(top.product * n)
 		}
 	}
-	return total * here
+	n := 1
+	for _, l := range open {
+		n = most(n * most(l.sum+l.product))
+	}
+	return n
 }
 
 // match says whether the glob names the entry.
