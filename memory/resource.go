@@ -57,6 +57,34 @@ type Upload struct {
 	ContentType string
 	Description string
 	Body        io.Reader
+	// Rest is called once Body was read, and may set the app and the project of Scope,
+	// and Description: in a form they may stand behind the file. nil for nothing.
+	Rest func(*Upload) error
+}
+
+func (u *Upload) checkDescription() error {
+	if len(u.Description) > maxResourceText {
+		return invalid("a description of %d bytes at most is wanted", maxResourceText)
+	}
+	return nil
+}
+
+// rest takes in what stands behind the body.
+func (u *Upload) rest(r *Resource) error {
+	if u.Rest == nil {
+		return nil
+	}
+	user := u.Scope.User
+	if err := u.Rest(u); err != nil {
+		return err
+	}
+	u.Scope.User = user
+	scope, err := u.Scope.check()
+	if err == nil {
+		err = u.checkDescription()
+	}
+	u.Scope, r.App, r.Project, r.Description = scope, scope.App, scope.Project, u.Description
+	return err
 }
 
 func (r Resource) scope() Scope { return Scope{r.user, r.App, r.Project} }
@@ -73,8 +101,11 @@ func (s *Service) PutResource(ctx context.Context, u Upload) (r Resource, duplic
 		return r, false, err
 	}
 	name := base(strings.TrimSpace(strings.ToValidUTF8(u.Name, "_")))
-	if name == "" || len(name) > 1024 || len(u.Description) > maxResourceText {
-		return r, false, invalid("a file with a name is wanted, and a description of %d bytes at most", maxResourceText)
+	if name == "" || len(name) > 1024 {
+		return r, false, invalid("a file with a name of 1024 bytes at most is wanted")
+	}
+	if err := u.checkDescription(); err != nil {
+		return r, false, err
 	}
 	if u.ContentType == "" {
 		u.ContentType = "application/octet-stream"
@@ -83,6 +114,10 @@ func (s *Service) PutResource(ctx context.Context, u Upload) (r Resource, duplic
 	r.URI = "resource://" + r.ID
 	folder := s.folder(scope.User, resourcesDir, r.ID)
 	path, start, err := s.receive(folder, name, u.Body, &r)
+	if err == nil {
+		err = u.rest(&r)
+		scope = r.scope()
+	}
 	if err != nil {
 		s.discard(folder)
 		return r, false, err

@@ -240,7 +240,7 @@ func deleteResource(m *memory.Service, r *http.Request, args map[string]string) 
 }
 
 // uploadResource takes one file of a multipart body, as it streams in. What describes
-// it stands in front of it, or in the address.
+// it stands in front of it, behind it, or in the address.
 func (s *Server) uploadResource(w http.ResponseWriter, r *http.Request, _ map[string]string) error {
 	m, err := s.memories()
 	if err != nil {
@@ -253,15 +253,25 @@ func (s *Server) uploadResource(w http.ResponseWriter, r *http.Request, _ map[st
 	body := &patient{rc: http.NewResponseController(w), body: http.MaxBytesReader(w, r.Body, memory.MaxResource+envelope)}
 	defer body.done()
 	r.Body = body
-	fields, file, err := resourceParts(r)
+	parts, err := r.MultipartReader()
 	if err != nil {
-		return err
+		return noFile("Send the file as multipart/form-data, in a part named \"file\".")
+	}
+	form := resourceForm{parts: parts, left: maxParts, fields: r.URL.Query()}
+	file := form.file()
+	if file == nil {
+		return noFile("There is no file in the request: send it in a part named \"file\", with a file name.")
 	}
 	defer file.Close()
-	kept, again, err := m.PutResource(r.Context(), memory.Upload{
-		Scope: memory.Scope{User: whoOf(r.Context()).memoryUser(), App: fields.Get("app_id"), Project: fields.Get("project_id")},
-		Name:  fileName(file), ContentType: file.Header.Get("Content-Type"), Description: fields.Get("description"), Body: file,
-	})
+	up := memory.Upload{Scope: memory.Scope{User: whoOf(r.Context()).memoryUser()},
+		Name: fileName(file), ContentType: file.Header.Get("Content-Type"), Body: file}
+	form.describe(&up)
+	up.Rest = func(up *memory.Upload) error {
+		err := form.rest()
+		form.describe(up)
+		return err
+	}
+	kept, again, err := m.PutResource(r.Context(), up)
 	var most *http.MaxBytesError
 	switch {
 	case errors.As(err, &most):
@@ -278,29 +288,65 @@ func (s *Server) uploadResource(w http.ResponseWriter, r *http.Request, _ map[st
 	return nil
 }
 
-// resourceParts reads the fields in front of the file, and finds the file.
-func resourceParts(r *http.Request) (url.Values, *multipart.Part, error) {
-	parts, err := r.MultipartReader()
-	if err != nil {
-		return nil, nil, noFile("Send the file as multipart/form-data, in a part named \"file\".")
-	}
-	fields := r.URL.Query()
-	for range maxParts {
-		p, err := parts.NextRawPart()
+// resourceForm reads the parts of an upload.
+type resourceForm struct {
+	parts  *multipart.Reader
+	left   int // parts that may still come
+	fields url.Values
+}
+
+// file reads the fields in front of the file, and finds the file; nil for none.
+func (f *resourceForm) file() *multipart.Part {
+	for ; f.left > 0; f.left-- {
+		p, err := f.parts.NextRawPart()
 		if err != nil {
-			break
+			return nil
 		}
 		if p.FormName() == "file" {
 			if fileName(p) == "" {
-				break
+				return nil
 			}
-			return fields, p, nil
+			return p
 		}
-		value, err := io.ReadAll(io.LimitReader(p, envelope))
-		if err != nil {
-			break
+		if f.field(p) != nil {
+			return nil
 		}
-		fields.Set(p.FormName(), string(value))
 	}
-	return nil, nil, noFile("There is no file in the request: send it in a part named \"file\", with a file name, behind the other fields.")
+	return nil
+}
+
+// rest reads the fields behind the file.
+func (f *resourceForm) rest() error {
+	for ; f.left > 0; f.left-- {
+		p, err := f.parts.NextRawPart()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil && p.FormName() == "file" {
+			return noFile("There is more than one file in the request. Send one at a time.")
+		}
+		if err == nil {
+			err = f.field(p)
+		}
+		var most *http.MaxBytesError
+		if err != nil && !errors.As(err, &most) {
+			return noFile("The request did not arrive as a whole.")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return noFile("There are too many parts in the request.")
+}
+
+func (f *resourceForm) field(p *multipart.Part) error {
+	value, err := io.ReadAll(io.LimitReader(p, envelope))
+	if err == nil {
+		f.fields.Set(p.FormName(), string(value))
+	}
+	return err
+}
+
+func (f *resourceForm) describe(u *memory.Upload) {
+	u.Scope.App, u.Scope.Project, u.Description = f.fields.Get("app_id"), f.fields.Get("project_id"), f.fields.Get("description")
 }
