@@ -6,6 +6,9 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 )
 
 // Add keeps messages for a user, with the files that they bring. body is EverOS' body
@@ -38,7 +41,13 @@ func (s *Service) Add(ctx context.Context, user string, body []byte) (Reply, err
 	}
 	// The engine has it: what follows is ours, and a client that went away does not
 	// undo it.
-	if err := s.record(context.WithoutCancel(ctx), scope, b.SessionID, rows); err != nil {
+	again, err := s.record(context.WithoutCancel(ctx), scope, b.SessionID, rows)
+	for _, uri := range again {
+		if path, ok := s.ownPath(uri); ok {
+			s.discard(filepath.Dir(path))
+		}
+	}
+	if err != nil {
 		s.discard(folders...)
 		s.o.Log.Error("a memory is kept without its files", "error", err.Error())
 		reply.Body = warned(reply.Body, "The memory is kept, and its files are not: they could not be recorded.")
@@ -91,22 +100,57 @@ func (s *Service) keepFiles(ctx context.Context, scope Scope, b addBody) (rows [
 	return rows, folders, nil
 }
 
-// record notes who owns the session, and its files.
-func (s *Service) record(ctx context.Context, scope Scope, session string, rows []mapping) error {
+// record notes who owns the session, and its files. again are the addresses of files
+// that are not noted, because the session has the same bytes under the same name: who
+// tries an add once more, after an answer that did not arrive, adds nothing twice.
+func (s *Service) record(ctx context.Context, scope Scope, session string, rows []mapping) (again []string, err error) {
 	if err := s.step("rows"); err != nil {
-		return err
+		return nil, err
 	}
-	return s.db.Write(ctx, func(tx *sql.Tx) error {
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		again = nil
 		if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO memory_sessions (app_id, project_id, session_id, user_id) VALUES (?, ?, ?, ?)`, scope.App, scope.Project, session, scope.User); err != nil {
 			return err
 		}
 		for _, m := range rows {
-			if err := put(ctx, tx, m, s.o.Now()); err != nil {
+			known, err := s.known(ctx, tx, m)
+			if err != nil {
+				return err
+			}
+			if known {
+				again = append(again, m.uri)
+			} else if err := put(ctx, tx, m, s.o.Now()); err != nil {
 				return err
 			}
 		}
 		return s.step("commit")
 	})
+	if err != nil {
+		return nil, err
+	}
+	return again, nil
+}
+
+// known tells whether a file that came with its bytes is kept for its session already.
+func (s *Service) known(ctx context.Context, tx *sql.Tx, m mapping) (bool, error) {
+	if m.source != sourceBase64 {
+		return false, nil
+	}
+	var uri string
+	err := tx.QueryRowContext(ctx, `SELECT internal_uri FROM memory_attachments WHERE user_id = ? AND session_id = ? AND deleted_at IS NULL AND app_id = ? AND project_id = ? AND source = ? AND sha256 = ? AND name = ? AND content_type = ? LIMIT 1`,
+		m.scope.User, m.session, m.scope.App, m.scope.Project, m.source, m.sha256, m.name, m.contentType).Scan(&uri)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	path, ok := s.ownPath(uri)
+	if !ok {
+		return false, nil
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular(), nil
 }
 
 // warned puts a warning into an answer.

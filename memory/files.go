@@ -35,7 +35,7 @@ func (s *Service) save(folder, name string, data []byte) (string, error) {
 	if err := s.step("folder"); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := makeFolder(folder); err != nil {
 		return "", err
 	}
 	if err := s.step("file"); err != nil {
@@ -43,6 +43,17 @@ func (s *Service) save(folder, name string, data []byte) (string, error) {
 	}
 	path := filepath.Join(folder, safeName(name))
 	return path, durable.Save(durable.OS{}, path, data, 0o600)
+}
+
+// makeFolder makes a folder and those above it. One of these may be removed as empty
+// by discard, in another call or another program, before it has what is to lie in it:
+// then it is made again.
+func makeFolder(folder string) error {
+	err := os.MkdirAll(folder, 0o700)
+	for try := 0; try < 100 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)); try++ {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	return err
 }
 
 // fileURI is a path as an address.

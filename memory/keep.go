@@ -74,7 +74,8 @@ func (s *Service) Remember(ctx context.Context, scope Scope, n Note) (id string,
 	if err != nil {
 		return "", err
 	}
-	return id, s.record(context.WithoutCancel(ctx), scope, n.Session, rows)
+	_, err = s.record(context.WithoutCancel(ctx), scope, n.Session, rows)
+	return id, err
 }
 
 func (s *Service) rememberUpstream(ctx context.Context, scope Scope, n Note, text string) (string, error) {

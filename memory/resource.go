@@ -164,7 +164,7 @@ func (s *Service) PutResource(ctx context.Context, u Upload) (r Resource, duplic
 // receive writes an upload to its place while it is hashed. It returns the path and
 // how a text begins.
 func (s *Service) receive(folder, name string, body io.Reader, r *Resource) (path string, start []byte, err error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := makeFolder(folder); err != nil {
 		return "", nil, err
 	}
 	path = filepath.Join(folder, safeName(name))

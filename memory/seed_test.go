@@ -199,6 +199,95 @@ func TestConcurrentAdds(t *testing.T) {
 	}
 }
 
+// TestSameBytesAgain: an add that is sent again, because its answer did not arrive, keeps
+// its files once; other bytes, another name and another session are another file.
+func TestSameBytesAgain(t *testing.T) {
+	s := open(t)
+	other := openAt(t, s.o.Dir)
+	send := func(s *Service, session, name, data string) {
+		add(t, s, "local", message("local", session, text("see a.png and b.png"), image(name, "", b64(data))))
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() { send([]*Service{s, other}[i%2], "s", "a.png", "PNG") })
+	}
+	wg.Wait()
+	count := func(rows int) {
+		t.Helper()
+		files := 0
+		for _, f := range stored(t, s) {
+			if !strings.HasSuffix(f, "/") {
+				files++
+			}
+		}
+		if _, all := mapped(t, s); all != rows || files != rows {
+			t.Errorf("%d rows and %d files, want %d of each", all, files, rows)
+		}
+	}
+	count(1)
+	if f := search(t, s, "local", obj{"query": "see"}); len(f.Results) != 1 || len(f.Results[0].Attachments) != 1 || read(t, f.Results[0].Attachments[0].URI, s) != "PNG" {
+		t.Errorf("%+v", f.Results)
+	}
+	send(s, "s", "a.png", "other")
+	send(s, "s", "b.png", "PNG")
+	send(s, "s2", "a.png", "PNG")
+	count(4)
+	// One that somebody took away is written anew.
+	for _, f := range stored(t, s) {
+		if !strings.HasSuffix(f, "/") {
+			if err := os.Remove(filepath.Join(s.o.Dir, "storage", f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	send(s, "s2", "a.png", "PNG")
+	if list := stored(t, s); !slices.ContainsFunc(list, func(f string) bool { return strings.HasSuffix(f, "/a.png") }) {
+		t.Errorf("it is not there: %v", list)
+	}
+}
+
+// TestFailedAddsTogether: what one failed add takes away with its file is not what
+// another one is about to write into.
+func TestFailedAddsTogether(t *testing.T) {
+	refused := errors.New("refused here")
+	s := open(t, func(o *Options) {
+		o.fail = func(step string) error {
+			if step == "engine" {
+				return refused
+			}
+			return nil
+		}
+	})
+	body := message("local", "s", text("see"), image("a.png", "", b64("PNG")))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if _, err := s.Add(ctx, "local", body); !errors.Is(err, refused) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, all := mapped(t, s); all != 0 || len(stored(t, s)) != 0 {
+		t.Errorf("%d rows, %v", all, stored(t, s))
+	}
+	for range 4 { // the folders alone, often enough for them to meet
+		wg.Go(func() {
+			for range 5000 {
+				folder := s.folder("local", attachmentsDir, newID())
+				if err := makeFolder(folder); err != nil {
+					t.Error(err)
+					return
+				}
+				s.discard(folder)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestReviveAfterDelete(t *testing.T) {
 	s := open(t)
 	r, _ := upload(t, s, "local", "cat.png", "bytes")
