@@ -16,34 +16,6 @@ const signInStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,
 	`main{max-width:26rem;padding:1.5rem}h1{font-size:1.4rem;margin:0 0 1rem}input,button{font:inherit;padding:.5rem .75rem;border:1px solid GrayText;border-radius:.5rem;box-sizing:border-box}` +
 	`input{width:100%}button{cursor:pointer}code{font-size:.9em}[role=alert]{border-left:3px solid #c0392b;padding-left:.75rem}`
 
-const signInHead = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>piweb: not signed in</title>
-<style>` + signInStyle + `</style>
-<main>
-<h1>This browser is not signed in</h1>
-`
-
-// signInLink is for a program that printed a link, signInForm for one with users.
-const (
-	signInLink = `<p>Open the link that piweb printed in its terminal when it started. It holds a token that is needed once.</p>
-`
-	signInForm = `<form method="post" action="/sign-in">
-<p><label for="token">Your token</label><br>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus></p>
-<p><button>Sign in</button></p>
-</form>
-<p>Whoever runs this piweb gives tokens out: <code>piweb users add NAME</code>.</p>
-`
-	signInWrong = `<p role="alert"><strong>Nobody has this token.</strong> It may have been replaced by a newer one.</p>
-`
-	signInTail = `</main>
-</html>
-`
-)
-
 var signInCSP = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(signInStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -51,24 +23,19 @@ var signInCSP = sync.OnceValue(func() string {
 
 // askToSignIn is the page of those who are not in.
 func (s *Server) askToSignIn(w http.ResponseWriter, r *http.Request, wrong bool) {
-	text := signInHead
-	if wrong {
-		text += signInWrong
-	}
-	if s.cfg.Token != "" {
-		text += signInLink
-	}
+	users := s.hasUsers()
+	text := signInLanguage(r).page(wrong, s.cfg.Token != "", users)
 	h := w.Header()
+	h.Set("Vary", "Accept-Language")
 	h.Set("Content-Security-Policy", signInCSP())
-	if s.hasUsers() {
-		text += signInForm
+	if users {
 		h.Set("Referrer-Policy", "same-origin") // without one a browser's form names no origin
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusUnauthorized)
 	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, text+signInTail)
+		_, _ = io.WriteString(w, text)
 	}
 }
 
