@@ -21,7 +21,7 @@ const (
 // before what speaks of size, because both may be said at once.
 var (
 	badImageWords = regexp.MustCompile(`(?i)could not process (the )?(input )?image|unable to process (the )?(input )?image|does not match the provided media type|` +
-		`image(s)? (cannot|can't|must not) be empty|image exceeds|image dimensions exceed|dimensions exceed max|invalid (png|jpe?g|gif|webp|image)|` +
+		`image(s)? (cannot|can't|must not) be empty|image exceeds|dimensions exceed|invalid (png|jpe?g|gif|webp|image)|` +
 		`unsupported (image|mime type)|unsupported_image|invalid_image|image_parse_error|(failed|unable) to (decode|parse|read|load) (the )?image|` +
 		`image (data )?(is )?(invalid|corrupt|damaged|malformed|unreadable|not supported|could not be (decoded|read|processed))|` +
 		`image.{0,60}exceeds? .{0,20}(mb|megabytes|bytes|pixels)|invalid base64|unsupported mime type`)
@@ -30,6 +30,9 @@ var (
 	blindWords = regexp.MustCompile(`(?i)unknown variant .{0,3}(image_url|image|input_image)|(not|n't) support.{0,20}(image|vision|picture|multimodal)|` +
 		`no endpoints found that support image|image_url.{0,40}(only supported|not supported|unsupported|not allowed)|(image|vision|multimodal)( input| inputs)? (is|are) not (supported|enabled|allowed)|` +
 		`expected .{0,3}text.{0,3}.{0,20}(got|found).{0,12}image|invalid content type.{0,20}image_url|images? input.{0,20}not supported`)
+	// tooBigWords speak of Anthropic's limit for one picture, whatever they call it; what
+	// speaks of the request is looked for before.
+	tooBigWords  = regexp.MustCompile(`(?i)exceeds (the )?5 ?mb`)
 	tooMuchWords = regexp.MustCompile(`(?i)too many images|request.{0,20}(too large|exceeds)|payload.{0,20}too large|request_too_large|entity too large|total (image )?(size|bytes)|maximum (request|body) size`)
 )
 
@@ -56,6 +59,8 @@ func FaultOf(status int, words string) Fault {
 		return BlindOnes
 	case tooMuchWords.MatchString(words):
 		return TooMuch
+	case tooBigWords.MatchString(words):
+		return BadImage
 	}
 	return NoFault
 }

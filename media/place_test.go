@@ -395,12 +395,15 @@ func TestFaults(t *testing.T) {
 		"No endpoints found that support image input":                                                     media.BlindOnes,
 		"Invalid type for 'input[2].output': function_call_output expected a string, but got an array":    media.NotInTool,
 		"tool_result content may only contain text blocks":                                                media.NotInTool,
-		"Request exceeds the maximum size":                                                                media.TooMuch,
-		"too many images in the request: 101 > 100":                                                       media.TooMuch,
-		"prompt is too long: 210000 tokens > 200000 maximum":                                              media.NoFault,
-		"messages: roles must alternate between user and assistant":                                       media.NoFault,
-		"Invalid value for temperature":                                                                   media.NoFault,
-		"tools.0.input_schema: invalid":                                                                   media.NoFault,
+		"messages.3.content.0.source: exceeds 5 MB maximum":                                               media.BadImage,
+		"dimensions exceed the limit of 2000 pixels":                                                      media.BadImage,
+		"request exceeds 5 MB":                                      media.TooMuch,
+		"Request exceeds the maximum size":                          media.TooMuch,
+		"too many images in the request: 101 > 100":                 media.TooMuch,
+		"prompt is too long: 210000 tokens > 200000 maximum":        media.NoFault,
+		"messages: roles must alternate between user and assistant": media.NoFault,
+		"Invalid value for temperature":                             media.NoFault,
+		"tools.0.input_schema: invalid":                             media.NoFault,
 	} {
 		if got := media.FaultOf(400, words); got != want {
 			t.Errorf("%s: got %d, want %d", words, got, want)

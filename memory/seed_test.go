@@ -275,7 +275,7 @@ func TestFailedAddsTogether(t *testing.T) {
 	}
 	for range 4 { // the folders alone, often enough for them to meet
 		wg.Go(func() {
-			for range 5000 {
+			for range 1000 {
 				folder := s.folder("local", attachmentsDir, newID())
 				if err := makeFolder(folder); err != nil {
 					t.Error(err)
