@@ -352,9 +352,10 @@ func (b *tab) aim(css, text string) []float64 {
 			const hit = document.elementFromPoint(x, y);
 			if (!hit || !(e.contains(hit) || hit.contains(e))) return [];
 			window.piwebHit = false;
-			document.addEventListener("click", (c) => (window.piwebHit = e.contains(c.target) || c.target.contains(e) || !e.isConnected), {once: true, capture: true});
+			document.addEventListener("click", (c) => (window.piwebHit = e.contains(c.target) || (hit.contains(e) && hit.contains(c.target)) ||
+				(!e.isConnected && !!c.target.closest(%[1]s))), {once: true, capture: true}); // a click on what merely surrounds both is one that was lost
 			return [x, y];
-		})(all(%s, %s)[0])`, quote(css), quote(text)))
+		})(all(%[1]s, %[2]s)[0])`, quote(css), quote(text)))
 		still := err == nil && len(at) == 2 && len(last) == 2 && at[0] == last[0] && at[1] == last[1]
 		last = at
 		return still

@@ -2,7 +2,7 @@
 // the window of the transcript, or is replaced by that of the file when a turn
 // ends, is open again when it comes back.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** @type {Map<string, boolean>} */
 const kept = new Map();
@@ -25,7 +25,8 @@ export function keep(name, value) {
  */
 export function useKept(name) {
   const [, again] = useState({});
-  useEffect(() => {
+  // At once, and not when the row was painted: a click may come before that.
+  useLayoutEffect(() => {
     const tell = () => again({});
     const set = watchers.get(name) ?? new Set();
     watchers.set(name, set.add(tell));
