@@ -170,7 +170,7 @@ func (m *migration) build() error {
 	defer told.end()
 	err = lines(section{m.s, m.s.end}, 0, 1, func(l line) error {
 		told.at(l.offset)
-		if l.cut {
+		if l.cut || l.length > maxLine {
 			return fmt.Errorf("line %d is longer than %d MB; it cannot be carried over", l.num, maxLine>>20)
 		}
 		segs := segments(nil, l, m.s.opts.look())
@@ -187,6 +187,8 @@ func (m *migration) build() error {
 				e.Offset, e.Line = int64(m.out.Len()), m.line+1
 				m.write(e.mem)
 				m.next++
+			case seg.zeros > 0:
+				m.write(make([]byte, seg.zeros))
 			default:
 				m.write(seg.data)
 			}

@@ -182,6 +182,9 @@ func (r section) ReadAt(p []byte, off int64) (int, error) {
 	return r.s.file.ReadAt(p, off)
 }
 
+// nextData is where bytes of the file's own begin behind a hole.
+func (r section) nextData(off int64) int64 { return durable.NextData(r.s.file, off, r.end) }
+
 // scanFrom indexes the bytes from offset start to end and notes what it meets.
 func (s *Session) scanFrom(start, end int64) error {
 	var format *FormatError

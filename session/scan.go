@@ -12,8 +12,9 @@ const (
 	// scanBlock is how much of a file is read at once, in bytes. Lines may be
 	// longer; the buffer grows for them.
 	scanBlock = 1 << 20
-	// maxLine bounds one line, in bytes. A longer one is passed over and reported:
-	// it is a hole in a sparse file or worse, and must not fill the memory.
+	// maxLine bounds one line, in bytes. A longer one is passed over and reported: it
+	// must not fill the memory. NUL bytes in front of a line do not count, since a hole
+	// of a sparse file is no line; see line.zeros.
 	maxLine = 512 << 20
 	// showDamage is how much of a damaged line a diagnostic shows, in bytes.
 	showDamage = 40
@@ -23,6 +24,7 @@ const (
 type line struct {
 	num    int
 	offset int64
+	zeros  int64  // NUL bytes that it begins with, which are not in data: those of a hole
 	data   []byte // valid until the next line
 	whole  bool   // ended with a line feed
 	cut    bool   // longer than maxLine: data is only its beginning
@@ -59,27 +61,32 @@ type lineReader struct {
 
 // next returns the next line, or io.EOF.
 func (r *lineReader) next() (line, error) {
-	skipped := int64(0) // bytes of a line that is too long, beyond what buf holds
+	skipped, zeros := int64(0), int64(0) // bytes of the line that buf does not hold
 	var begin []byte
 	searched := 0 // of the rest of buf
 	for {
 		rest := r.buf[r.used:]
 		if i := bytes.IndexByte(rest[searched:], '\n'); i >= 0 {
-			return r.hand(rest[:searched+i], begin, skipped, true), nil
+			return r.hand(rest[:searched+i], begin, zeros, skipped, true), nil
 		}
 		searched = len(rest)
-		if len(rest) > r.limit {
+		if begin == nil && len(rest) >= scanBlock/2 && rest[0] == 0 && onlyZeros(rest) {
+			zeros += int64(len(rest))
+			r.used, searched = len(r.buf), 0
+			zeros += r.overHole()
+		} else if len(rest) > r.limit {
 			if begin == nil {
 				begin = bytes.Clone(rest[:min(len(rest), showDamage)])
 			}
 			skipped += int64(len(rest))
 			r.used, searched = len(r.buf), 0
+			skipped += r.overHole()
 		}
 		if r.eof {
-			if len(r.buf) == r.used && skipped == 0 {
+			if len(r.buf) == r.used && skipped+zeros == 0 {
 				return line{}, io.EOF
 			}
-			return r.hand(r.buf[r.used:], begin, skipped, false), nil
+			return r.hand(r.buf[r.used:], begin, zeros, skipped, false), nil
 		}
 		if err := r.fill(); err != nil {
 			return line{}, err
@@ -87,11 +94,41 @@ func (r *lineReader) next() (line, error) {
 	}
 }
 
+func onlyZeros(data []byte) bool {
+	const step = 4 << 10
+	var zeros [step]byte
+	for ; len(data) >= step; data = data[step:] {
+		if !bytes.Equal(data[:step], zeros[:]) {
+			return false
+		}
+	}
+	return bytes.Equal(data, zeros[:len(data)])
+}
+
+// overHole moves over the rest of a hole of the file, where all that was read is
+// handled, and says how many bytes that are.
+func (r *lineReader) overHole() int64 {
+	h, ok := r.r.(interface{ nextData(off int64) int64 })
+	if !ok {
+		return 0
+	}
+	at := r.offset + int64(len(r.buf))
+	n := h.nextData(at) - at
+	if n > 0 {
+		r.offset, r.buf, r.used = at+n, r.buf[:0], 0
+	}
+	return n
+}
+
 // hand makes the line and moves behind it.
-func (r *lineReader) hand(data, begin []byte, skipped int64, whole bool) line {
-	l := line{num: r.num, offset: r.offset + int64(r.used) - skipped, data: data, whole: whole, length: skipped + int64(len(data))}
+func (r *lineReader) hand(data, begin []byte, zeros, skipped int64, whole bool) line {
+	l := line{num: r.num, offset: r.offset + int64(r.used) - skipped - zeros, zeros: zeros, data: data, whole: whole,
+		length: zeros + skipped + int64(len(data))}
 	if skipped > 0 {
 		l.cut, l.data = true, begin
+	} else if zeros > 0 { // the last of them came with what follows
+		l.data = bytes.TrimLeft(data, "\x00")
+		l.zeros += int64(len(data) - len(l.data))
 	}
 	r.used += len(data)
 	if whole {
@@ -108,7 +145,11 @@ func (r *lineReader) fill() error {
 		r.buf, r.offset, r.used = r.buf[:n], r.offset+int64(r.used), 0
 	}
 	if cap(r.buf)-len(r.buf) < scanBlock/2 {
-		r.buf = append(make([]byte, 0, 2*cap(r.buf)), r.buf...)
+		size := 2 * cap(r.buf)
+		if size >= r.limit && cap(r.buf) <= r.limit {
+			size = r.limit + scanBlock // as much as is needed to see that it is too long
+		}
+		r.buf = append(make([]byte, 0, size), r.buf...)
 	}
 	n, err := r.r.ReadAt(r.buf[len(r.buf):cap(r.buf)], r.offset+int64(len(r.buf)))
 	r.buf = r.buf[:len(r.buf)+n]
@@ -124,6 +165,7 @@ type segment struct {
 	offset int64
 	data   []byte
 	damage bool
+	zeros  int64    // of damage that is a hole: data is empty then
 	head   rawEntry // of a value that is an object
 }
 
@@ -132,11 +174,14 @@ type segment struct {
 // where one died in the middle of a record a fragment stands in front of a whole
 // one; both give back every record that is still whole.
 func segments(into []segment, l line, g structure.Grammar) []segment {
-	data, offset := trim(l.data, l.offset)
+	if l.zeros > 0 {
+		into = append(into, segment{offset: l.offset, damage: true, zeros: l.zeros})
+	}
+	data, offset := trim(l.data, l.offset+l.zeros)
 	if len(data) > 0 && l.cut {
 		return append(into, segment{offset: offset, data: data, damage: true})
 	}
-	for alone := true; len(data) > 0; alone = false {
+	for alone := l.zeros == 0; len(data) > 0; alone = false {
 		n, head := wholeValue(data, g)
 		damage := n < 0 || data[0] != '{' && (!alone || n < len(data))
 		if damage {
@@ -144,7 +189,7 @@ func segments(into []segment, l line, g structure.Grammar) []segment {
 				n = len(data)
 			}
 		}
-		into = append(into, segment{offset, data[:n], damage, head})
+		into = append(into, segment{offset: offset, data: data[:n], damage: damage, head: head})
 		data, offset = trim(data[n:], offset+int64(n))
 	}
 	return into
@@ -184,6 +229,9 @@ func nextRecord(data []byte) int {
 func describeDamage(l line, data []byte) string {
 	if l.cut {
 		return fmt.Sprintf("%d bytes, more than the %d MB that a line may have", l.length, maxLine>>20)
+	}
+	if len(data) == 0 && l.zeros > 0 {
+		return fmt.Sprintf("%d NUL bytes", l.zeros)
 	}
 	if len(bytes.Trim(data, "\x00")) == 0 {
 		return fmt.Sprintf("%d NUL bytes", len(data))

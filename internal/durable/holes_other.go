@@ -1,0 +1,7 @@
+//go:build !linux && !freebsd && !darwin
+
+package durable
+
+const seekData = -1
+
+func isNoData(error) bool { return false }
