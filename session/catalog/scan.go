@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/piweb-go/piweb/attachment"
+	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
@@ -255,6 +256,9 @@ func (s *scanner) long(block []byte) error {
 			break
 		}
 		shape.feed(piece)
+		if durable.NextData(s.f, s.at, s.end) > s.at {
+			return errOdd // a hole, which no record has
+		}
 		if s.at >= s.end {
 			s.open = true
 			break

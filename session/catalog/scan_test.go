@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/piweb-go/piweb/message"
 	"github.com/piweb-go/piweb/session"
 	"github.com/piweb-go/piweb/toolselect"
@@ -115,6 +116,8 @@ func TestReadOddFiles(t *testing.T) {
 		"torn and glued": head + `{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"ab` + user(`"q"`),
 		"two on a line":  head + strings.TrimSuffix(user(`"q"`), "\n") + user(`"r"`),
 		"NULs":           head + strings.Repeat("\x00", 5000) + "\n" + user(`"q"`),
+		"many NULs":      head + strings.Repeat("\x00", 3*scanBlock+17) + "\n" + user(`"q"`),
+		"NULs in front":  head + strings.Repeat("\x00", 9*scanBlock) + user(`"q"`),
 		"scalars":        head + "1\ntrue\n[1,2]\nnull\n" + user(`"q"`),
 		"no id":          head + `{"type":"message","message":{"role":"user","content":"x"}}` + "\n",
 		"repeated keys": head + strings.Replace(user(`"no"`), `"content":"no"`, `"content":"no","content":[{"type":"text","text":"q","text":"yes","TEXT":"no"}],"CONTENT":"no"`, 1) +
@@ -295,5 +298,41 @@ func TestOneFolderTwoProjects(t *testing.T) {
 	}
 	if _, err := c.MostRecent(t.Context(), "/elsewhere"); !errors.Is(err, ErrNone) {
 		t.Errorf("last of another folder: %v", err)
+	}
+}
+
+// TestSparseFile: a hole of 40 GB is neither read by a list nor by a search, and
+// hides nothing.
+func TestSparseFile(t *testing.T) {
+	const hole = 40 << 30
+	root := t.TempDir()
+	path := put(t, root, "--w--", "s", msg("a", "user", `"before"`, "2026-01-02T00:00:00.000Z"))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := info.Size() + hole
+	if err := f.Truncate(end); err != nil {
+		t.Skip("this file system has no files of that size: ", err)
+	}
+	if durable.NextData(f, info.Size()+1<<20, end) < end {
+		t.Skip("this system or file system does not say where holes are")
+	}
+	if _, err := f.WriteAt([]byte("\n"+msg("b", "user", `"behind"`, "2026-01-03T00:00:00.000Z")), end); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(opened(path), Read(path)); d != "" {
+		t.Error(d)
+	}
+	c := Open(root, "", Options{})
+	for _, word := range []string{"before", "behind"} {
+		if hits := collect(t, c, Query{Words: []string{word}}); len(hits) != 1 || hits[0].Session.Messages != 2 {
+			t.Errorf("%s: %+v", word, hits)
+		}
 	}
 }

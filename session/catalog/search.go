@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
 
+	"github.com/piweb-go/piweb/internal/durable"
 	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/session"
 )
@@ -269,6 +271,7 @@ func (s *searcher) skipLine(at int64) (int64, error) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
+		at = durable.NextData(s.f, at, math.MaxInt64)
 		n, err := s.f.ReadAt(s.buf[:slice], at)
 		if i := bytes.IndexByte(s.buf[:n], '\n'); i >= 0 {
 			return at + int64(i) + 1, nil
