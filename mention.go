@@ -54,6 +54,10 @@ func newMentions(rt *Runtime, extra []completion.Provider) (*mentions, error) {
 		value, _ := h.lookup(name)
 		return value
 	}})
+	m.files.Ignored(func() bool {
+		own, _ := config.ReadOwn(m.agentDir)
+		return own.Mentions.Ignored
+	})
 	own := []completion.Provider{m.files, sources.Commands(m), sources.Sessions(m), sources.Resources(m), sources.Attachments(rt.attachments), sources.Profiles(m)}
 	for _, p := range append(own, extra...) {
 		if err := m.registry.Add(p); err != nil {

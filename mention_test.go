@@ -3,8 +3,10 @@ package piweb_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/piweb-go/piweb"
 	"github.com/piweb-go/piweb/agent/model/modeltest"
@@ -87,6 +89,53 @@ func TestMentionedFilesAsDocuments(t *testing.T) {
 	w.say(s, "@b.txt @b.txt")
 	if got := w.said(); strings.Count(got, "<document path=") != 1 || !strings.Contains(got, "suffix=") {
 		t.Errorf("%q", got)
+	}
+}
+
+// What git ignores is offered on request in the query, or always by a setting, which
+// holds from the next question on.
+func TestIgnoredFilesBySetting(t *testing.T) {
+	w := newWorld(t, agreeing(t))
+	project := strings.TrimPrefix(w.project, w.home+"/")
+	w.put(project+"/.gitignore", "*.log\n")
+	w.put(project+"/secret.log", "x")
+	w.put(project+"/secretary.txt", "x")
+	s := w.create("read")
+	offers := func(query string) []string {
+		t.Helper()
+		scope, err := w.rt.CompletionScope(s.Log().Path(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			answer := w.rt.Completion().Complete(t.Context(), completion.Query{Scope: scope, Trigger: "@", Text: query})
+			if !answer.Partial {
+				var ids []string
+				for _, item := range answer.Items {
+					ids = append(ids, item.ID)
+				}
+				slices.Sort(ids)
+				return ids
+			}
+			if time.Now().After(end) {
+				t.Fatal("the list is never final")
+			}
+		}
+	}
+	for _, c := range []struct {
+		setting, query string
+		want           []string
+	}{
+		{`{}`, "secret", []string{"secretary.txt"}},
+		{`{}`, "!secret", []string{"secret.log", "secretary.txt"}},
+		{`{"mentions":{"ignored":true}}`, "secret", []string{"secret.log", "secretary.txt"}},
+		{`{"mentions":{"ignored":true}}`, "!secret", []string{"secret.log", "secretary.txt"}},
+		{`{"mentions":{"ignored":false}}`, "secret", []string{"secretary.txt"}},
+	} {
+		w.put(".pi/agent/piweb.json", c.setting)
+		if got := offers(c.query); !slices.Equal(got, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.setting, c.query, got, c.want)
+		}
 	}
 }
 

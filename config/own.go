@@ -77,8 +77,12 @@ func (e Externalize) Valid() bool {
 	return e == ExternalizeAuto || e == ExternalizeOn || e == ExternalizeOff
 }
 
-// Mentions says what becomes of files that a message names with @.
+// Mentions says which files are offered where a message names one with @, and what
+// becomes of them.
 type Mentions struct {
+	// Ignored offers what git ignores too, without a ! in the query: setting
+	// mentions.ignored, default false.
+	Ignored bool
 	// Documents puts the text of small files behind the message: setting
 	// mentions.documents, default false.
 	Documents bool
@@ -102,6 +106,7 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 	}
 	var file struct {
 		Mentions struct {
+			Ignored   bool   `json:"ignored"`
 			Documents bool   `json:"documents"`
 			MaxBytes  *int64 `json:"maxBytes"`
 		} `json:"mentions"`
@@ -125,7 +130,7 @@ func ReadOwn(agentDir string) (Own, *Problem) {
 		}
 		return own, &Problem{File: path, What: what, Hint: settingsHint, Err: errors.Join(ErrUnreadable, err)}
 	}
-	own.Mentions.Documents = file.Mentions.Documents
+	own.Mentions.Ignored, own.Mentions.Documents = file.Mentions.Ignored, file.Mentions.Documents
 	own.Attachments = Attachments(file.Attachments)
 	if n := file.Mentions.MaxBytes; n != nil && *n > 0 {
 		own.Mentions.MaxBytes = *n

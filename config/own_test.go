@@ -9,7 +9,7 @@ import (
 )
 
 func TestReadOwn(t *testing.T) {
-	on := Own{Mentions: Mentions{Documents: true, MaxBytes: 10}, Externalize: ExternalizeOn, PictureBytes: 7}
+	on := Own{Mentions: Mentions{Ignored: true, Documents: true, MaxBytes: 10}, Externalize: ExternalizeOn, PictureBytes: 7}
 	usual := Own{Mentions: Mentions{MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}
 	for text, want := range map[string]struct {
 		own  Own
@@ -17,12 +17,13 @@ func TestReadOwn(t *testing.T) {
 	}{
 		"-":  {usual, ""},
 		"{}": {usual, ""},
-		"\uFEFF{\"mentions\":{\"documents\":true,\"maxBytes\":10},\"blobs\":{\"externalize\":\"on\"},\"images\":{\"maxBytes\":7},\"other\":1}": {on, ""},
+		"\uFEFF{\"mentions\":{\"ignored\":true,\"documents\":true,\"maxBytes\":10},\"blobs\":{\"externalize\":\"on\"},\"images\":{\"maxBytes\":7},\"other\":1}": {on, ""},
 		`{"mentions":{"documents":true,"maxBytes":-1}}`:             {Own{Mentions: Mentions{Documents: true, MaxBytes: defaultMentionBytes}, Externalize: ExternalizeAuto}, ""},
 		`{"blobs":{"externalize":"sometimes"}}`:                     {usual, "blobs.externalize"},
 		`{"blobs":{"externalize":true}}`:                            {usual, "externalize"},
 		`{"attachments":{"tools":true,"origins":["https://host"]}}`: {Own{Mentions: usual.Mentions, Externalize: ExternalizeAuto, Attachments: Attachments{true, []string{"https://host"}}}, ""},
 		`{"mentions":{"documents":"yes"}}`:                          {usual, "documents"},
+		`{"mentions":{"ignored":"yes"}}`:                            {usual, "ignored"},
 		`{"mentions":`:                                              {usual, "ends too early"},
 	} {
 		dir := t.TempDir()

@@ -66,6 +66,7 @@ func settings() []setting {
 		{key: "retry.maxRetries", kind: kindNumber, max: 100, usual: 3, now: func(c *config.Config) any { return c.Settings.Retry.MaxRetries }},
 		{key: "images.autoResize", kind: kindFlag, usual: true, now: func(c *config.Config) any { return c.Settings.Images.AutoResize }},
 		{key: "images.blockImages", kind: kindFlag, usual: false, now: func(c *config.Config) any { return c.Settings.Images.Block }},
+		{key: "mentions.ignored", own: true, kind: kindFlag, usual: false, now: func(c *config.Config) any { return c.Own.Mentions.Ignored }},
 		{key: "mentions.documents", own: true, kind: kindFlag, usual: false, now: func(c *config.Config) any { return c.Own.Mentions.Documents }},
 		{key: "mentions.maxBytes", own: true, kind: kindNumber, min: 1, max: 16 << 20, usual: 64 << 10, now: func(c *config.Config) any { return int(c.Own.Mentions.MaxBytes) }},
 		{key: "attachments.tools", own: true, kind: kindFlag, usual: false, now: func(c *config.Config) any { return c.Own.Attachments.Tools }},

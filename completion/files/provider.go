@@ -28,7 +28,8 @@ const (
 // Provider offers the files of a session's working folder, and judges paths that
 // are sent. It keeps an [Index] for each folder that is used. It must be closed.
 type Provider struct {
-	opts IndexOptions
+	opts   IndexOptions
+	always func() bool // nil for no
 
 	mu      sync.Mutex
 	closed  bool
@@ -52,9 +53,17 @@ var (
 )
 
 // New makes a provider. Nothing is read before somebody asks.
+//
+// Where o.All is set, what git ignores is offered to every query.
 func New(o IndexOptions) *Provider {
 	return &Provider{opts: o, indexes: map[indexKey]*used{}}
 }
+
+// Ignored has a function say, at each question, whether what git ignores is offered
+// without a ! in the query. It must be called before the first question.
+func (p *Provider) Ignored(always func() bool) { p.always = always }
+
+func (p *Provider) all() bool { return p.opts.All || p.always != nil && p.always() }
 
 func (p *Provider) ID() string      { return "file" }
 func (p *Provider) Kind() string    { return completion.FileKind }
@@ -77,7 +86,7 @@ func (p *Provider) Close() error {
 
 // Warm begins to index the folder of a session.
 func (p *Provider) Warm(s completion.Scope) {
-	_, _ = p.index(s.CWD, false)
+	_, _ = p.index(s.CWD, p.all())
 }
 
 var errClosed = errors.New("files are no longer offered")
@@ -136,10 +145,10 @@ func (p *Provider) drop(key indexKey, u *used) {
 }
 
 // Complete offers files and folders. A query that begins with ! looks among all
-// files, those included that git ignores.
+// files, those included that git ignores; with [Provider.Ignored] every query may.
 func (p *Provider) Complete(ctx context.Context, q completion.Query) (completion.Offer, error) {
 	text, all := strings.CutPrefix(q.Text, "!")
-	x, err := p.index(q.CWD, all)
+	x, err := p.index(q.CWD, all || p.all())
 	if err != nil {
 		return completion.Offer{}, err
 	}

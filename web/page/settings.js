@@ -33,7 +33,7 @@ const groups = /** @type {const} */ ([
   ["tools", ["defaultTools", "attachments.tools", "memory.tools"]],
   ["long", ["compaction.enabled", "compaction.reserveTokens", "compaction.keepRecentTokens"]],
   ["queue", ["steeringMode", "followUpMode", "retry.enabled", "retry.maxRetries"]],
-  ["files", ["mentions.documents", "mentions.maxBytes", "images.autoResize", "images.blockImages", "blobs.externalize"]],
+  ["files", ["mentions.ignored", "mentions.documents", "mentions.maxBytes", "images.autoResize", "images.blockImages", "blobs.externalize"]],
   ["trust", ["defaultProjectTrust"]],
 ]);
 

@@ -704,6 +704,7 @@ export const en = /** @type {const} */ ({
   "setting.followUpMode": "Messages that go in at the end",
   "setting.retry.enabled": "Try again when a provider fails",
   "setting.retry.maxRetries": "How often",
+  "setting.mentions.ignored": "Offer files that git ignores with @, too (otherwise with @!)",
   "setting.mentions.documents": "Put the text of small files named with @ behind the message",
   "setting.mentions.maxBytes": "What counts as small, in bytes",
   "setting.images.autoResize": "Make large pictures smaller",

@@ -705,6 +705,7 @@ export const zhHans = {
   "setting.followUpMode": "排在最后的消息",
   "setting.retry.enabled": "服务出错时重试",
   "setting.retry.maxRetries": "重试次数",
+  "setting.mentions.ignored": "用 @ 时也列出 git 忽略的文件（否则用 @!）",
   "setting.mentions.documents": "把用 @ 提到的小文件内容附在消息后",
   "setting.mentions.maxBytes": "小文件的上限（字节）",
   "setting.images.autoResize": "缩小过大的图片",
