@@ -8,13 +8,16 @@ import (
 	"github.com/piweb-go/piweb/session"
 )
 
-// getUsage tells what a session has used, entry by entry, and the subagents below it,
-// from their files.
+// getUsage tells what a session has used, entry by entry unless entries=false, and the
+// subagents below it, from their files.
 func (s *Server) getUsage(w http.ResponseWriter, r *http.Request, args map[string]string) error {
 	return s.reading(r, args["id"], func(t *target, log *session.Session) error {
 		u, err := log.Usage()
 		if err != nil {
 			return err
+		}
+		if r.URL.Query().Get("entries") == "false" {
+			u.Lines = []session.UsageLine{}
 		}
 		tree, err := s.rt.TreeUsage(r.Context(), t.pathOf())
 		if err != nil {

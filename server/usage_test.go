@@ -41,6 +41,9 @@ func TestUsageAndCompaction(t *testing.T) {
 	if got := string(w.do(200, "GET", at+"/usage").body); !strings.Contains(got, `"kind":"compaction"`) || !strings.Contains(got, `"input":280`) {
 		t.Errorf("usage %s", got)
 	}
+	if got := string(w.do(200, "GET", at+"/usage?entries=false").body); !strings.Contains(got, `"entries":[]`) || !strings.Contains(got, `"input":280`) {
+		t.Errorf("usage without entries %s", got)
+	}
 	w.say(id, "three")
 	tb.ended(5)
 	w.idle(id)

@@ -4,11 +4,13 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { AttachButton, attachmentsOf, Chips, filesOf } from "./attachments.js";
 import { Completion } from "./complete.js";
+import { FolderGone } from "./gone.js";
 import { html, useStore } from "./html.js";
 import { t } from "./i18n.js";
 import { Icon } from "./icons.js";
 import { composing, lineOf } from "./keymap.js";
 import { TrustQuestion } from "./loaded.js";
+import { hashOf } from "./place.js";
 import { optionID, Popover } from "./popover.js";
 import { Questions, WaitingMessages } from "./waiting.js";
 
@@ -225,6 +227,7 @@ export function Composer({ session }) {
         <span class="grow"><strong>${t("send.unheard", { n: state.unheard.length })}</strong><ul>${state.unheard.map((u, i) => html`<li key=${i}><span class="queued-text" dir="auto">${u}</span></li>`)}</ul></span>
         <button type="button" onClick=${() => { write([...state.unheard, text].filter((s) => s.trim()).join("\n\n")); session.set({ unheard: [] }); area.current?.focus(); }}>${t("send.unheardBack")}</button>
         <button type="button" class="icon-button" aria-label=${t("say.dismiss")} onClick=${() => session.set({ unheard: [] })}><${Icon} name="close" /></button></div>`}
+      <${FolderGone} session=${session} onMade=${(/** @type {string} */ id) => (keepDraft(id, text), (location.hash = hashOf(id)))} />
       <${TrustQuestion} session=${session} />
       <${Questions} session=${session} />
       <${WaitingMessages} session=${session} onTakeBack=${(/** @type {string} */ back) => (write(text.trim() ? `${back}\n\n${text}` : back), area.current?.focus())} />
@@ -245,10 +248,18 @@ export function Composer({ session }) {
       <div class="under">
         <span class=${state.doing ? "" : "key-hint"}>${state.doing === "sending" ? t("composer.sending") : state.doing === "stopping" ? t("composer.stopping") : held ? held : state.busy ? t(text.trim() ? "composer.hintBusyText" : "composer.hintBusy") : reason ? "" : t("composer.hint")}</span>
         <${ConnectionNote} session=${session} />
-        ${offline && html`<span class="offline">${t("composer.offline")}</span>`}
+        ${offline ? html`<span class="offline">${t("composer.offline")}</span>` : html`<${OtherModel} session=${session} />`}
       </div>
     </div>
   </div>`;
+}
+
+/** Where the session's model cannot be used, who answers. @param {{session: OpenSession}} props */
+function OtherModel({ session }) {
+  const { sessionModel = "", model = "" } = session.state.policy?.ask ?? {};
+  if (!sessionModel || !model || sessionModel === model) return null;
+  const name = (/** @type {string} */ ref) => ref.slice(ref.indexOf("/") + 1);
+  return html`<span class="offline">${model.startsWith("offline/") ? t("composer.offlineInstead", { model: name(sessionModel) }) : t("composer.modelInstead", { model: name(sessionModel), other: name(model) })}</span>`;
 }
 
 /** @param {{session: OpenSession}} props */

@@ -20,7 +20,7 @@ export function Header({ session, item, policyOpen, onPolicy, onMenu }) {
   const state = useStore(session);
   const kind = state.tools?.kind ?? "";
   const cwd = item?.cwd ?? state.policy?.read?.cwd ?? "";
-  const title = state.name || (item ? titleOf(item) : t("header.session"));
+  const title = state.name || (item ? titleOf(item) : session.firstSaid() || t("header.session"));
   return html`<header class="top">
     <button type="button" class="icon-button menu" aria-label=${t("page.sessions")} onClick=${onMenu}><${Icon} name="menu" /></button>
     <div class="top-title"><${Title} key=${session.id} title=${title} name=${state.name || item?.name || ""} path=${cwd} onRename=${(/** @type {string} */ n) => session.rename(n)} /></div>

@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, explain, sessionPath } from "./api.js";
 import { splitPath } from "./format.js";
+import { folderGone } from "./gone.js";
 import { html, useStore } from "./html.js";
 import { named, t } from "./i18n.js";
 import { inOurWords } from "./serverwords.js";
@@ -26,7 +27,7 @@ function useLoaded(session) {
   const { policy, notices, busy, phase } = useStore(session);
   const [loaded, setLoaded] = useState(/** @type {Loaded | null} */ (null));
   useEffect(() => {
-    if (phase !== "ready") return;
+    if (phase !== "ready" || !policy || folderGone(policy)) return;
     const stop = new AbortController();
     call(sessionPath(session.id, "/resources"), { signal: stop.signal }).then(setLoaded, () => {}); // the policy says what is wrong
     return () => stop.abort();

@@ -35,7 +35,10 @@ const rules = {
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/)/i,
   ADD_URI_SAFE_ATTR: ["align", "start", "type", "checked", "disabled"],
 };
-const blockTags = new Set(["P", "H1", "H2", "H3", "H4", "H5", "H6", "LI", "UL", "OL", "BLOCKQUOTE", "TD", "TH"]);
+const blockTags = new Set(["P", "H1", "H2", "H3", "H4", "H5", "H6", "LI", "BLOCKQUOTE", "TD", "TH"]);
+/** Marks and columns stand on the side where the text begins. */
+const lists = new Set(["UL", "OL", "TABLE"]);
+const toLeft = /^\P{L}*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 purifier.addHook("afterSanitizeAttributes", (node) => {
   if (!(node instanceof Element)) return;
   if (node.tagName === "A") {
@@ -53,6 +56,9 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
     }
   } else if (node.tagName === "PRE") {
     node.setAttribute("tabindex", "0");
+  } else if (lists.has(node.tagName)) {
+    // "auto" does not look into parts that have a direction of their own.
+    node.setAttribute("dir", toLeft.test(node.textContent ?? "") ? "rtl" : "ltr");
   } else if (blockTags.has(node.tagName)) {
     node.setAttribute("dir", "auto");
   }

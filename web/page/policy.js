@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { CopyButton } from "./code.js";
+import { folderGone } from "./gone.js";
 import { Dialog } from "./dialog.js";
 import { bytes, splitPath } from "./format.js";
 import { html, useStore } from "./html.js";
@@ -138,7 +139,7 @@ function PromptPart({ x }) {
   const { head, sources, left, error, warning, folder } = x.load;
   return html`<section>
     <h3>${t("policy.prompt")}</h3>
-    ${error ? (error === x.record?.next ? html`<p class="faint">${t("policy.promptLater")}</p>` : html`<div class="strip bad"><span dir="auto">${error}</span></div>`) : html`
+    ${error ? (error === x.record?.next ? html`<p class="faint">${t("policy.promptLater")}</p>` : html`<div class="strip bad"><span dir="auto">${folderGone(x) ? t("gone.title") : error}</span></div>`) : html`
       <p>${head.bytes === 0 ? t("policy.promptNone") : html`${bytes(head.bytes)}, <span class="hash" title=${head.sha256}>sha256 ${head.sha256.slice(0, 12)}…</span>`}</p>
       <p class="faint">${sentence(inOurWords(x.decide.prompt))}${t("say.stop")}</p>
       ${head.bytes > 0 && html`<button type="button" class="small" onClick=${() => setOpen(true)}>${t("policy.promptShow")}</button>`}`}

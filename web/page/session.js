@@ -343,6 +343,13 @@ export class OpenSession extends Store {
     }
   }
 
+  /** How the conversation begins, "" where that is not known yet. */
+  firstSaid() {
+    if (this.state.missing > 0) return "";
+    const first = this.state.messages.find((m) => m?.role === "user");
+    return first ? textOf(first.content).trim().slice(0, 300) : "";
+  }
+
   /** The rows to show, as the same objects as before where nothing changed. */
   rows() {
     if (this.tongue !== language()) this.made = null;

@@ -62,7 +62,7 @@ export function UsagePart({ session, kids }) {
   useEffect(() => {
     if (busy) return;
     let gone = false;
-    call(sessionPath(session.id, "/usage")).then((u) => !gone && setUsage(u), () => {});
+    call(sessionPath(session.id, "/usage?entries=false")).then((u) => !gone && setUsage(u), () => {});
     return () => { gone = true; };
   }, [session.id, busy, last, spent["tokens"]]); // those of subagents, which go on meanwhile
   if (!usage?.counts?.assistantMessages) return null;
