@@ -88,11 +88,21 @@ func TestSubagents(t *testing.T) {
 	b.see(".agent-list", "Plan")
 	b.axe("profiles")
 	b.picture("profiles.png")
+	// The answer to the switch comes when a profile is being written already.
+	get[bool](b, `((fetch) => (window.fetch = async (url, o) => {
+		const answer = await fetch(url, o);
+		if (o?.method === "PATCH") await new Promise((go) => (window.letGo = go));
+		return answer;
+	}, true))(window.fetch)`)
 	b.click(".agent-list li:nth-child(3) input", "")
-	b.until("plan is off", "!document.querySelector('.agent-list li:nth-child(3) input').checked")
+	b.until("plan is off", "!document.querySelector('.agent-list li:nth-child(3) input').checked && window.letGo")
 	b.click("dialog button", "New profile")
 	b.see("dialog h2", "New profile")
 	b.fill("dialog input[name=name]", "reviewer")
+	get[bool](b, "new Promise((ok) => (letGo(), setTimeout(() => ok(true), 50)))")
+	if got := get[string](b, "document.querySelector('dialog input[name=name]')?.value ?? 'nothing'"); got != "reviewer" {
+		t.Fatalf("the profile that is being written is named %q", got)
+	}
 	b.fill("dialog textarea[name=prompt]", "Review it.")
 	b.axe("a profile")
 	b.picture("profile.png")

@@ -45,7 +45,7 @@ export function Agents({ cwd, onClose }) {
   const read = () => call(`subagents/profiles?cwd=${encodeURIComponent(cwd)}`).then(setAnswer, (e) => setProblem(explain(e)));
   useEffect(() => void read(), [cwd]);
   /** @param {Promise<any>} doing */
-  const after = (doing) => doing.then(() => (setProblem(null), setDraft(null), read()), (e) => setProblem(explain(e)));
+  const after = (doing) => doing.then(() => (setProblem(null), read()), (e) => setProblem(explain(e)));
   /** @param {any} p @param {boolean} enabled */
   const toggle = (p, enabled) => after(call("subagents/profiles", { method: "PATCH", body: { cwd, scope: p.source, name: p.name, enabled } }));
   /** @param {any} p */
@@ -53,7 +53,7 @@ export function Agents({ cwd, onClose }) {
   const own = (/** @type {any} */ p) => p.source === "global" || p.source === "project";
   return html`<${Dialog} title=${draft ? (draft.fresh ? t("agents.new") : t("agents.one", { name: draft.name })) : t("agents.title")} wide=${true} onClose=${onClose}>
     ${draft ? html`<${Edit} draft=${draft} problem=${problem} onCancel=${() => (setProblem(null), setDraft(null))}
-        onSave=${(/** @type {string} */ scope, /** @type {any} */ profile) => after(call("subagents/profiles", { method: "PUT", body: { cwd, scope, profile } }))} />`
+        onSave=${(/** @type {string} */ scope, /** @type {any} */ profile) => after(call("subagents/profiles", { method: "PUT", body: { cwd, scope, profile } }).then(() => setDraft(null)))} />`
       : html`<div class="agents">
       ${answer && html`<label class="choice"><input type="checkbox" name="subagents-on" checked=${answer.enabled} onChange=${(/** @type {any} */ e) => after(call("subagents/settings", { method: "PUT", body: { enabled: e.target.checked } }))} /><span>${t("agents.may")}</span></label>
         <ul class="agent-list">${answer.profiles.map((/** @type {any} */ p) => html`<li key=${p.source + p.name} class=${p.overridden ? "hidden-agent" : ""}>
