@@ -9,6 +9,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/piweb-go/piweb/internal/frontmatter"
 	"github.com/piweb-go/piweb/toolselect"
@@ -65,8 +69,23 @@ func (p Profile) ChatOnly() bool {
 
 var profileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// ValidProfileName tells whether a profile may have this name.
+// ValidProfileName tells whether a profile may be given this name.
 func ValidProfileName(name string) bool { return len(name) <= 128 && profileName.MatchString(name) }
+
+// IsProfileName tells whether a profile can have this name: one that it may be given,
+// or that of its file, which is what a person called it, in any script.
+func IsProfileName(name string) bool {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '/' || r == '\\' || r == utf8.RuneError }
+	return name != "" && len(name) <= 255 && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, odd)
+}
+
+// SameSpelling tells whether two names have the same letters, however the accents are
+// stored: a file system may keep a name in another form than a keyboard types it.
+func SameSpelling(a, b string) bool { return a == b || norm.NFC.String(a) == norm.NFC.String(b) }
+
+// SameName tells whether two names are one to a person: case does not count, nor
+// whether an accent is a letter of its own.
+func SameName(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
 
 // Profiles reads the profiles on disk, from the weakest source to the strongest,
 // each sorted by file name. Those of the project need its trust, and their folder
@@ -135,8 +154,8 @@ func reallyInside(dir, root string) bool {
 }
 
 // ParseProfile reads the text of a profile; file is the name of its file without
-// ".md", which is the profile's name where the text gives none. An error says why
-// there is no profile.
+// ".md", which is the profile's name where the text gives none: then any letters do.
+// An error says why there is no profile.
 //
 // Keys are read in snake_case, camelCase and with hyphens. Of tools: an empty list
 // or "none" is no tools; a blank, an empty string, "all", "*" or no key at all is
@@ -147,14 +166,15 @@ func ParseProfile(file, text string) (Profile, error) {
 	for name, value := range d.Fields {
 		k[normal(name)] = value
 	}
-	p := Profile{Name: file, Enabled: true, Prompt: strings.TrimSpace(d.Body)}
+	p := Profile{Name: norm.NFC.String(file), Enabled: true, Prompt: strings.TrimSpace(d.Body)}
 	if d.Problem != nil {
 		p.Warnings = append(p.Warnings, d.Problem.Error())
 	}
-	if name, ok := k["name"].(string); ok {
+	name, given := k["name"].(string)
+	if given {
 		p.Name = strings.TrimSpace(name)
 	}
-	if !ValidProfileName(p.Name) {
+	if given && !ValidProfileName(p.Name) || !IsProfileName(p.Name) {
 		return p, fmt.Errorf("%q is no name for a profile: it begins with a letter or digit and goes on with these, \".\", \"_\" and \"-\"", p.Name)
 	}
 	p.DisplayName = k.text(p.Name, "displayname")

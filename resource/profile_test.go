@@ -125,7 +125,7 @@ func TestProfileKeys(t *testing.T) {
 func TestProfilesOnDisk(t *testing.T) {
 	g := newGround(t)
 	g.put(g.agent+"/agents/a.md", "global")
-	g.put(g.agent+"/agents/bad name.md", "x")
+	g.put(g.agent+"/agents/bad name.md", "---\nname: ../bad\n---\nx")
 	g.put(g.agent+"/agents/sub/b.md", "not direct")
 	g.put(g.agent+"/agents/c.txt", "no profile")
 	g.link(g.put(g.home+"/dot/linked.md", "linked"), g.agent+"/agents/l.md")
@@ -169,8 +169,31 @@ func FuzzParseProfile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ParseProfile("f", text)
-		if err == nil && (p.Tools == nil || !ValidProfileName(p.Name)) {
+		if err == nil && (p.Tools == nil || !IsProfileName(p.Name)) {
 			t.Errorf("%+v", p)
 		}
 	})
+}
+
+// TestProfileNamedByItsFile: a file's name is what a person called the profile, in any
+// script and with blanks; a name that the text gives keeps to the rule.
+func TestProfileNamedByItsFile(t *testing.T) {
+	for file, want := range map[string]string{
+		"reviewer": "reviewer", "code reviewer": "code reviewer", "审查": "审查", "caf\u0065\u0301": "caf\u00e9", "😀": "😀",
+		"": "", " x": "", "a\u202eb": "", "a\nb": "", "a\\b": "", "\xff": "",
+	} {
+		p, err := ParseProfile(file, "---\ntools: read\n---\nP")
+		if want == "" != (err != nil) || err == nil && p.Name != want {
+			t.Errorf("%q: %q, %v", file, p.Name, err)
+		}
+		if p, err := ParseProfile(file, "---\nname: own\n---\nP"); err != nil || p.Name != "own" {
+			t.Errorf("%q with a name: %q, %v", file, p.Name, err)
+		}
+	}
+	if _, err := ParseProfile("审查", "---\nname: 审查\n---\n"); err == nil {
+		t.Error("a name that the text gives is taken whatever it is")
+	}
+	if !SameName("Caf\u00e9", "cafe\u0301") || SameName("cafe", "caf\u00e9") {
+		t.Error("SameName")
+	}
 }

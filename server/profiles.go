@@ -130,7 +130,7 @@ func (s *Server) saveProfile(w http.ResponseWriter, r *http.Request, _ map[strin
 			p.bad("maxTurns")
 		}
 	}
-	if !resource.ValidProfileName(d.Name) {
+	if !resource.IsProfileName(d.Name) {
 		p.bad("name")
 	}
 	if piweb.CheckThinking(strings.TrimSpace(d.Thinking)) != nil {

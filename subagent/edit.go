@@ -177,8 +177,8 @@ const maxProfile = 1 << 20
 // text is "" where there is none yet, and path the one that it would get.
 func find(dir, name string) (path, text string, err error) {
 	name = strings.TrimSpace(name)
-	if !resource.ValidProfileName(name) {
-		return "", "", fmt.Errorf("%w: %q is no name: it begins with a letter or digit and goes on with these, \".\", \"_\" and \"-\"", ErrDraft, name)
+	if !resource.IsProfileName(name) {
+		return "", "", badName(name)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -195,11 +195,20 @@ func find(dir, name string) (path, text string, err error) {
 			continue
 		}
 		p, err := resource.ParseProfile(base, string(data))
-		if (err == nil && strings.EqualFold(p.Name, name)) || (err != nil && strings.EqualFold(base, name)) {
+		if (err == nil && resource.SameName(p.Name, name)) || (err != nil && resource.SameName(base, name)) {
 			return at, string(data), nil
 		}
 	}
+	if !resource.ValidProfileName(name) {
+		return "", "", badName(name)
+	}
 	return filepath.Join(dir, name+".md"), "", nil
+}
+
+// badName refuses a name for a new profile. One that is there may have the name of its
+// file.
+func badName(name string) error {
+	return fmt.Errorf("%w: %q is no name: it begins with a letter or digit and goes on with these, \".\", \"_\" and \"-\"", ErrDraft, name)
 }
 
 func write(path, text string) error {
@@ -218,8 +227,8 @@ func (d *Draft) tidy() error {
 		*s = strings.TrimSpace(*s)
 	}
 	d.Prompt = strings.ReplaceAll(d.Prompt, "\r\n", "\n")
-	if !resource.ValidProfileName(d.Name) {
-		return fmt.Errorf("%w: %q is no name: it begins with a letter or digit and goes on with these, \".\", \"_\" and \"-\"", ErrDraft, d.Name)
+	if !resource.IsProfileName(d.Name) {
+		return badName(d.Name)
 	}
 	d.Description, d.DisplayName = cmp.Or(d.Description, d.Name), cmp.Or(d.DisplayName, d.Name)
 	var tools []string
@@ -248,8 +257,12 @@ func (d *Draft) tidy() error {
 
 // writeTo puts a draft into a page, in pi-web's order of keys.
 func (d Draft) writeTo(p *page, fresh bool) {
-	if p.has("name") || !strings.EqualFold(p.parsedName(), d.Name) && !fresh {
-		p.set("name", quote(d.Name))
+	if p.has("name") { // else its file has the name
+		own := ""
+		if resource.ValidProfileName(d.Name) {
+			own = quote(d.Name)
+		}
+		p.orDrop("name", own)
 	}
 	p.set("description", quote(d.Description))
 	p.set("display_name", quote(d.DisplayName))

@@ -156,11 +156,6 @@ func (p *page) foreignTools() []string {
 	return out
 }
 
-func (p *page) parsedName() string {
-	s, _ := p.fields["name"].(string)
-	return strings.TrimSpace(s)
-}
-
 // text is the page with another body.
 func (p *page) text(prompt string) string {
 	return p.head() + p.eol + strings.ReplaceAll(prompt, "\n", p.eol) + p.eol

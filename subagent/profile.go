@@ -44,7 +44,7 @@ func (m *Manager) Profiles(cwd string) ([]Profile, []resource.Omission) {
 	var out []Profile
 	for _, p := range append(own, found...) {
 		for i := range out {
-			if strings.EqualFold(out[i].Name, p.Name) {
+			if resource.SameName(out[i].Name, p.Name) {
 				out[i].Overridden = true
 			}
 		}
@@ -71,7 +71,7 @@ func (m *Manager) Resolve(cwd, name string) (Profile, error) {
 	}
 	var names []string
 	for _, p := range m.enabled(cwd) {
-		if strings.EqualFold(p.Name, name) {
+		if resource.SameName(p.Name, name) {
 			return p, nil
 		}
 		names = append(names, p.Name)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -440,5 +441,46 @@ func TestSS1To5Settings(t *testing.T) {
 		if err := f.SetConcurrent(n); err == nil {
 			t.Errorf("maxConcurrent %d was taken", n)
 		}
+	}
+}
+
+// TestProfileNamedByItsFile: a profile that has the name of its file, in any script,
+// is found, switched, changed and deleted by it, and its file gets no name that nobody
+// could read back. A new one keeps to the rule of names.
+func TestProfileNamedByItsFile(t *testing.T) {
+	w, m := newWorld(t)
+	file := filepath.Join(w.cwd, ".pi", "agents", "审查 cafe\u0301.md")
+	w.put(".pi/agents/审查 cafe\u0301.md", "---\ndescription: looks\ntools: read\n---\n\nLook.\n")
+	const name = "审查 caf\u00e9"
+	if p, err := m.Resolve(w.cwd, name); err != nil || p.Prompt != "Look." {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if p, err := m.Toggle(resource.ProjectProfile, w.cwd, name, false); err != nil || p.Enabled || p.Name != name {
+		t.Errorf("switched: %+v, %v", p, err)
+	}
+	all, _ := m.Profiles(w.cwd)
+	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name })
+	if i < 0 {
+		t.Fatalf("not listed: %+v", all)
+	}
+	d := DraftOf(all[i])
+	d.Enabled, d.Prompt = true, "Look twice."
+	if _, err := m.Save(resource.ProjectProfile, w.cwd, d); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := m.Resolve(w.cwd, name); err != nil || p.Prompt != "Look twice." || p.File != file {
+		t.Errorf("saved: %+v, %v", p, err)
+	}
+	if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), "\nname:") {
+		t.Errorf("its file: %s, %v", data, err)
+	}
+	if err := m.Delete(resource.ProjectProfile, w.cwd, name); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(file); !os.IsNotExist(err) {
+		t.Errorf("deleted: %v", err)
+	}
+	if _, err := m.Save(resource.ProjectProfile, w.cwd, d); !errors.Is(err, ErrDraft) {
+		t.Errorf("a new one of that name: %v", err)
 	}
 }

@@ -33,11 +33,11 @@ func (s *Session) expand(ctx context.Context, text string) (out string, send boo
 		return s.run(ctx, c, by, strings.TrimSpace(args))
 	}
 	if name, ok := strings.CutPrefix(name, skillPrefix); ok {
-		if i := slices.IndexFunc(l.Resources.Skills, func(k resource.Skill) bool { return k.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(l.Resources.Skills, func(k resource.Skill) bool { return resource.SameSpelling(k.Name, name) }); i >= 0 {
 			return l.Resources.Skills[i].Expand(args), true, nil
 		}
 	}
-	if i := slices.IndexFunc(l.Resources.Templates, func(t resource.Template) bool { return t.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(l.Resources.Templates, func(t resource.Template) bool { return resource.SameSpelling(t.Name, name) }); i >= 0 {
 		out = l.Resources.Templates[i].Expand(args)
 		if strings.TrimSpace(out) == "" {
 			return "", false, fmt.Errorf("%w: the template /%s comes to nothing with these arguments", ErrEmpty, name)

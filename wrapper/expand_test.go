@@ -201,3 +201,21 @@ func TestSkillsInTheHead(t *testing.T) {
 		t.Errorf("only hidden skills, and a section:\n%s", head)
 	}
 }
+
+// TestExpandByAnySpelling: a name on the disk may keep an accent as a letter of its
+// own; who types the name does not know.
+func TestExpandByAnySpelling(t *testing.T) {
+	h := newShelf()
+	h.res.Skills = append(h.res.Skills, resource.Skill{Name: "cafe\u0301", Path: "/s/c/SKILL.md", Dir: "/s/c", Body: "brew", Description: "d"})
+	h.res.Templates = append(h.res.Templates, resource.Template{Name: "re\u0301sume\u0301", Body: "Sum up $1."})
+	r := registry(t, h, Options{})
+	s := opened(t, r, file(t, t.TempDir()), OpenOptions{})
+	say(t, s, "/r\u00e9sum\u00e9 it")
+	if got := asked(t, s); got != "Sum up it." {
+		t.Errorf("the template: %q", got)
+	}
+	say(t, s, "/skill:caf\u00e9 now")
+	if got := asked(t, s); !strings.Contains(got, "brew") || !strings.HasSuffix(got, "now") {
+		t.Errorf("the skill: %q", got)
+	}
+}

@@ -77,7 +77,7 @@ func (a *app) listAgents(rt *piweb.Runtime) error {
 func agentNamed(rt *piweb.Runtime, name string) (subagent.Profile, error) {
 	list, _ := rt.Subagents().Profiles(cwd())
 	for _, p := range list {
-		if !p.Overridden && strings.EqualFold(p.Name, name) {
+		if !p.Overridden && resource.SameName(p.Name, name) {
 			return p, nil
 		}
 	}
@@ -232,7 +232,7 @@ func (a *app) newAgentCommand() *cobra.Command {
 		RunE: a.withRuntime(func(cmd *cobra.Command, rt *piweb.Runtime, args []string) error {
 			list, _ := rt.Subagents().Profiles(cwd())
 			for _, p := range list {
-				if p.Source == f.scope() && strings.EqualFold(p.Name, args[0]) {
+				if p.Source == f.scope() && resource.SameName(p.Name, args[0]) {
 					return fmt.Errorf("the profile %s is there already, in %s: %w; `piweb agents edit` changes it", p.Name, p.File, os.ErrExist)
 				}
 			}
