@@ -484,3 +484,24 @@ func TestProfileNamedByItsFile(t *testing.T) {
 		t.Errorf("a new one of that name: %v", err)
 	}
 }
+
+// TestSettingsBehindALink: the switches may lie elsewhere; a change goes there.
+func TestSettingsBehindALink(t *testing.T) {
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "dotfiles.json")
+	link := filepath.Join(dir, "agent", "agents", "settings.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.WriteFile(kept, []byte(`{"mine":1}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(kept, link); err != nil {
+		t.Skip(err)
+	}
+	if err := NewSettingsFile(filepath.Join(dir, "agent"), nil).SetBuiltIn(true); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(link)
+	data, rerr := os.ReadFile(kept)
+	if err := errors.Join(err, rerr); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(string(data), `"builtInEnabled": true`) || !strings.Contains(string(data), `"mine": 1`) {
+		t.Errorf("%v, %s, %v", info.Mode(), data, err)
+	}
+}

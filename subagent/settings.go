@@ -184,5 +184,9 @@ func (f *SettingsFile) change(edit func([]byte) ([]byte, error)) error {
 	if err := f.fs.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of subagents: %w", err)
 	}
-	return durable.Save(f.fs, f.path, pretty.Bytes(), 0o600)
+	to := f.path
+	if real, err := filepath.EvalSymlinks(to); err == nil {
+		to = real // a link stays one: people keep such files elsewhere
+	}
+	return durable.Save(f.fs, to, pretty.Bytes(), 0o600)
 }
