@@ -27,18 +27,22 @@ func (r *Registry) CreateWith(ctx context.Context, n session.NewSession, wish Op
 	if _, err = log.Commit(first...); err == nil {
 		err = log.Persist()
 	}
-	if err != nil {
-		return nil, errors.Join(err, log.Close())
+	var s *Session
+	if err == nil {
+		var key string
+		if key, err = RealPath(log.Path()); err == nil {
+			s, err = r.start(ctx, key, wish, func() (*session.Session, error) { return log, nil })
+		}
 	}
-	key, err := RealPath(log.Path())
-	if err != nil {
-		return nil, errors.Join(err, log.Close(), os.Remove(log.Path()))
+	if err == nil {
+		return s, nil
 	}
-	s, err := r.start(ctx, key, wish, func() (*session.Session, error) { return log, nil })
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(log.Path()))
+	made := log.Persisted() // also where it was made and could not be synced
+	err = errors.Join(err, log.Close())
+	if made {
+		err = errors.Join(err, os.Remove(log.Path()))
 	}
-	return s, nil
+	return nil, err
 }
 
 // WasIdled tells whether a session was closed by this registry because nobody used
