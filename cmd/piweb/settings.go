@@ -21,7 +21,11 @@ func (a *app) settingsCommand() *cobra.Command {
 			if len(args) == 1 {
 				keys = strings.Split(args[0], ".")
 			}
-			value, ok := rt.Config(cwd()).Settings.Lookup(keys...)
+			cfg := rt.Config(cwd())
+			for _, p := range cfg.Problems { // what is shown is without what they are about
+				a.notef("note: %s\n", oneLine(p.Error()))
+			}
+			value, ok := cfg.Settings.Lookup(keys...)
 			if !ok {
 				value = json.RawMessage("null")
 			}
