@@ -172,29 +172,10 @@ func (f *folder) restore(name string, data []byte, there bool) error {
 
 // Agents lists the outputs of subagents by their ids, in the order of names.
 func (s *Store) Agents() ([]Info, error) {
-	f, err := s.open()
-	if errors.Is(err, ErrNoFolder) || errors.Is(err, ErrNoSession) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.close()
-	list, err := f.entries()
-	if err != nil {
-		return nil, err
-	}
-	var out []Info
-	for _, e := range list {
-		id, ok := strings.CutSuffix(e.Name(), ".md")
-		if !ok || id == "" || !e.Type().IsRegular() {
-			continue
-		}
-		if info, err := e.Info(); err == nil {
-			out = append(out, Info{ID: ID(id), Name: e.Name(), Size: info.Size(), Modified: info.ModTime()})
-		}
-	}
-	return out, nil
+	return s.list(func(name string) (ID, string, bool) {
+		id, ok := strings.CutSuffix(name, ".md")
+		return ID(id), "", ok && id != ""
+	})
 }
 
 // openOutput opens an answer, or its structured result. The id is looked up among

@@ -84,17 +84,20 @@ func cleanName(name string, most int, otherwise string) string {
 
 // sortIDs brings ids into the order of their numbers, each once.
 func sortIDs(ids []ID) []ID {
-	slices.SortFunc(ids, func(a, b ID) int {
-		x, y := strings.TrimLeft(string(a), "0"), strings.TrimLeft(string(b), "0")
-		if len(x) != len(y) {
-			return len(x) - len(y)
-		}
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a), string(b))
-	})
+	slices.SortFunc(ids, compareIDs)
 	return slices.Compact(ids)
+}
+
+// compareIDs orders by number, and spellings of one number by their letters.
+func compareIDs(a, b ID) int {
+	x, y := strings.TrimLeft(string(a), "0"), strings.TrimLeft(string(b), "0")
+	if len(x) != len(y) {
+		return len(x) - len(y)
+	}
+	if c := strings.Compare(x, y); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a), string(b))
 }
 
 // Errors to match with errors.Is.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -296,6 +297,16 @@ type Info struct {
 // List lists the artifacts in the order of their ids. A session that has kept
 // nothing has none.
 func (s *Store) List() ([]Info, error) {
+	list, err := s.list(func(name string) (ID, string, bool) {
+		id, ok := idOf(name)
+		return id, toolOf(name), ok
+	})
+	slices.SortStableFunc(list, func(a, b Info) int { return compareIDs(a.ID, b.ID) })
+	return list, err
+}
+
+// list describes the files of the folder whose names are told to be outputs.
+func (s *Store) list(named func(name string) (id ID, tool string, ok bool)) ([]Info, error) {
 	f, err := s.open()
 	if errors.Is(err, ErrNoFolder) || errors.Is(err, ErrNoSession) {
 		return nil, nil
@@ -304,27 +315,19 @@ func (s *Store) List() ([]Info, error) {
 		return nil, err
 	}
 	defer f.close()
-	list, err := f.entries()
+	entries, err := f.entries()
 	if err != nil {
 		return nil, err
 	}
-	byID := map[ID][]Info{}
-	var ids []ID
-	for _, e := range list {
-		id, ok := idOf(e.Name())
+	var out []Info
+	for _, e := range entries {
+		id, tool, ok := named(e.Name())
 		if !ok || !e.Type().IsRegular() {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil {
-			continue // gone meanwhile
+		if info, err := e.Info(); err == nil { // else it is gone meanwhile
+			out = append(out, Info{id, tool, e.Name(), info.Size(), info.ModTime()})
 		}
-		byID[id] = append(byID[id], Info{id, toolOf(e.Name()), e.Name(), info.Size(), info.ModTime()})
-		ids = append(ids, id)
-	}
-	var out []Info
-	for _, id := range sortIDs(ids) {
-		out = append(out, byID[id]...)
 	}
 	return out, nil
 }

@@ -160,7 +160,7 @@ func parseSnapshot(data json.RawMessage) (s Snapshot, err error) {
 	}
 	s.LoadSkills, s.LoadExtensions = last(snap, "loadSkills").Type == gjson.True, last(snap, "loadExtensions").Type == gjson.True // nothing else is a yes
 	if exact := last(snap, "exactSystemPrompt"); exact.Type == gjson.String {
-		if halfPair(exact) {
+		if structure.HalfPair([]byte(exact.Raw)) >= 0 {
 			return s, fmt.Errorf("its exactSystemPrompt holds half of a surrogate pair, so it cannot be sent as it is")
 		}
 		text := exact.String()
@@ -203,7 +203,7 @@ func stringList(object []byte, key string) ([]string, error) {
 		if item.Type != gjson.String {
 			return nil, fmt.Errorf("its %s holds %s, which is no string", key, rawOrMissing(item))
 		}
-		if halfPair(item) {
+		if structure.HalfPair([]byte(item.Raw)) >= 0 {
 			return nil, fmt.Errorf("its %s holds half of a surrogate pair, so it cannot be sent as it is", key)
 		}
 		out = append(out, item.String())

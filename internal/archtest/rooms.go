@@ -93,7 +93,7 @@ var rooms = []room{
 	{"engine", "agent", "the loop: turns, calls, gates, events", []string{"internal/failpoint", "message", "media", "session", "toolselect", "policy", "agent/tool"}, nil},
 	{"engine", "agent/compact", "summaries of long conversations and of branches that were left", []string{"message", "media", "session", "agent"}, nil},
 	{"engine", "agent/model", "the registry of providers", []string{"agent"}, nil},
-	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"message", "agent", "agent/model"}, []string{gjson}},
+	{"engine", "agent/model/wire", "what the providers' wires share: endpoint, watch, refusals without secrets", []string{"internal/structure", "message", "agent", "agent/model"}, []string{gjson}},
 	{"engine", "agent/model/openai", "OpenAI: chat completions, which many servers copy, and Responses", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{openaiGo, gjson}},
 	{"engine", "agent/model/anthropic", "Anthropic's Messages", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{anthropicGo, gjson}},
 	{"engine", "agent/model/google", "Google's Gemini", []string{"message", "agent", "agent/model", "agent/model/wire"}, []string{gjson}},

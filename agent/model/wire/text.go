@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/piweb-go/piweb/internal/structure"
 	"github.com/piweb-go/piweb/message"
 )
 
@@ -26,47 +26,17 @@ func ValidJSON(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte(replacement))
 	}
-	if !bytes.Contains(text, []byte(`\u`)) {
+	at := structure.HalfPair(text)
+	if at < 0 {
 		return text
 	}
 	var out []byte
-	copied := 0
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		unit, ok := escape(text[i:])
-		if !ok {
-			i++ // the escaped character cannot begin an escape
-			continue
-		}
-		if low, ok := escape(text[min(i+6, len(text)):]); isHigh(unit) && ok && isLow(low) {
-			i += 11
-			continue
-		}
-		if isHigh(unit) || isLow(unit) {
-			out = append(append(out, text[copied:i]...), replacement...)
-			copied = i + 6
-		}
-		i += 5
+	for ; at >= 0; at = structure.HalfPair(text) {
+		out = append(append(out, text[:at]...), replacement...)
+		text = text[at+structure.HalfPairBytes:]
 	}
-	if copied == 0 {
-		return text
-	}
-	return append(out, text[copied:]...)
+	return append(out, text...)
 }
-
-// escape reads \uXXXX at the start of text.
-func escape(text []byte) (unit uint64, ok bool) {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return 0, false
-	}
-	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return unit, err == nil
-}
-
-func isHigh(unit uint64) bool { return unit >= 0xd800 && unit < 0xdc00 }
-func isLow(unit uint64) bool  { return unit >= 0xdc00 && unit < 0xe000 }
 
 // Head is a system prompt as JSON can carry it. JSON cannot carry bytes that are
 // not UTF-8: such a head is refused, since to repair it would send another one
