@@ -70,17 +70,7 @@ func bareAssistant(data []byte) *Assistant {
 	return m
 }
 
-func bareContent(v []byte) Content {
-	switch v[0] {
-	case '"':
-		return Content{Text(bareText(v))}
-	case '[':
-		c := Content{}
-		structure.Items(v, func(item []byte) { c = append(c, bareBlock(item)) })
-		return c
-	}
-	return nil
-}
+func bareContent(v []byte) Content { return contentOf(v, bareText, bareBlock) }
 
 func bareBlock(v []byte) Block {
 	var b Block

@@ -173,13 +173,16 @@ func decodeCost(v []byte) (c Cost) {
 
 // decodeContent reads a string, an array of blocks, or null; any other shape holds
 // nothing that we could show.
-func decodeContent(v []byte) Content {
+func decodeContent(v []byte) Content { return contentOf(v, text, decodeBlock) }
+
+// contentOf is the shape of every content; said and block read its parts.
+func contentOf(v []byte, said func([]byte) string, block func([]byte) Block) Content {
 	switch v[0] {
 	case '"':
-		return Content{Text(text(v))}
+		return Content{Text(said(v))}
 	case '[':
 		c := Content{}
-		structure.Items(v, func(item []byte) { c = append(c, decodeBlock(item)) })
+		structure.Items(v, func(item []byte) { c = append(c, block(item)) })
 		return c
 	}
 	return nil

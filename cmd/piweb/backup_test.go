@@ -94,7 +94,8 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Helper()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		base, wait := serveUntil(t, ctx)
+		link, wait := serveUntil(t, ctx)
+		base, _, _ := strings.Cut(link, "?")
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		use(func(method, path, kind string, body io.Reader) any {
 			t.Helper()

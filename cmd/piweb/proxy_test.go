@@ -191,13 +191,14 @@ func TestProxyExamples(t *testing.T) {
 func serveFor(t *testing.T, args ...string) (base string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	base, wait := serveUntil(t, ctx, args...)
+	link, wait := serveUntil(t, ctx, args...)
+	base, _, _ = strings.Cut(link, "?")
 	t.Cleanup(func() { stop(); wait() })
 	return base
 }
 
-// serveUntil runs `piweb serve` until ctx ends, and says where it is.
-func serveUntil(t *testing.T, ctx context.Context, args ...string) (base string, wait func()) {
+// serveUntil runs `piweb serve` until ctx ends, and gives the link that it printed.
+func serveUntil(t *testing.T, ctx context.Context, args ...string) (link string, wait func()) {
 	t.Helper()
 	outR, outW := io.Pipe()
 	done := make(chan int, 1)
@@ -216,8 +217,7 @@ func serveUntil(t *testing.T, ctx context.Context, args ...string) (base string,
 	if err := json.Unmarshal(line, &serving); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}
-	base, _, _ = strings.Cut(serving.URL, "?")
-	return base, func() {
+	return serving.URL, func() {
 		t.Helper()
 		if code := <-done; code != 0 {
 			t.Errorf("piweb serve ends with %d", code)

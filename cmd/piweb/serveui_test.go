@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -38,23 +36,7 @@ func TestServeUI(t *testing.T) {
 		t.Errorf("a folder without a page: exit code %d", code)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	outR, outW := io.Pipe()
-	done := make(chan int, 1)
-	go func() {
-		done <- run(ctx, []string{"serve", "--port", "0", "--json", "--ui", ui}, strings.NewReader(""), outW, io.Discard)
-		outW.Close()
-	}()
-	line, err := bufio.NewReader(outR).ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, outR) }()
-	var serving struct {
-		URL string `json:"url"`
-	}
-	if err := json.Unmarshal(line, &serving); err != nil {
-		t.Fatalf("%v in %s", err, line)
-	}
+	link, wait := serveUntil(t, ctx, "--ui", ui)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -73,10 +55,10 @@ func TestServeUI(t *testing.T) {
 		}
 		return res.StatusCode, string(data)
 	}
-	if status, text := get(serving.URL); status != 200 || !strings.Contains(text, "THEIR PAGE") {
+	if status, text := get(link); status != 200 || !strings.Contains(text, "THEIR PAGE") {
 		t.Errorf("the link: %d %s", status, text)
 	}
-	base, _, _ := strings.Cut(serving.URL, "?")
+	base, _, _ := strings.Cut(link, "?")
 	if status, text := get(base + "assets/app.js"); status != 200 || text != "1;" {
 		t.Errorf("a script: %d %s", status, text)
 	}
@@ -95,7 +77,5 @@ func TestServeUI(t *testing.T) {
 	}
 	browser.CloseIdleConnections()
 	stop()
-	if code := <-done; code != 0 {
-		t.Errorf("it ends with %d", code)
-	}
+	wait()
 }
